@@ -16,6 +16,7 @@
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/script.hpp"
+#include "gui/model/workspace/workspaces.hpp"
 #include "gui/script_runner.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/file.hpp"
@@ -50,10 +51,11 @@ constexpr const char* kFooter =
 void add_options(CLI::App& app, Options& options) {
   app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", std::string(kVersion), "Print the version");
-  app.add_option("FILE", options.files,
-                 "Configurations, schedules, timelines or traces to open, stacked from the top in this "
-                 "order; the first "
-                 "configuration is the one under edit")
+  app.add_option(
+         "FILE", options.files,
+         "Configurations, schedules, timelines, traces or a workspace to open, stacked from the top in this "
+         "order; the first "
+         "configuration is the one under edit")
       ->type_name("FILE");
   app.add_option("--script", options.script, "Run the commands of this file, - for standard input")
       ->type_name("FILE");
@@ -147,7 +149,11 @@ ExitCode run_program(int argc, char** argv) {
   auto& settings = app.session().part<PreferencesStore>();
   const bool keeps_settings =
       !options.no_session && options.script.empty() && !options.headless && !options.no_drawing;
-  if (keeps_settings) settings.load(app.session());
+  auto& workspaces = app.session().part<Workspaces>();
+  if (keeps_settings) {
+    settings.load(app.session());
+    workspaces.keep_last(last_workspace_path());
+  }
   if (options.scale > 0) app.session().preferences.scale = options.scale;
   if (!options.theme.empty()) require_command(app.session(), "theme", options.theme);
   if (!options.palette.empty()) require_command(app.session(), "colours", options.palette);
@@ -155,6 +161,7 @@ ExitCode run_program(int argc, char** argv) {
   app.ui().items.record(!options.state.empty());
   const ExitCode code = run_app(app, options, script);
   settings.save(app.session());
+  workspaces.flush(app.session());
   return code;
 }
 

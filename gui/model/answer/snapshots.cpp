@@ -118,6 +118,31 @@ void Snapshots::take(Session& session, std::string_view name) {
       fmt::format("kept as '{}'; what you change now is compared with it", shortened(all_.back().name, 80)));
 }
 
+void Snapshots::put(Snapshot snapshot) {
+  all_.push_back(std::move(snapshot));
+  ++changes_;
+}
+
+/// Names may have "=" in them: the first cut that leaves a name in front of it counts.
+void Snapshots::rename(std::string_view names) {
+  const auto is_called = [](std::string_view name) {
+    return [name](const Snapshot& each) { return each.name == name; };
+  };
+  for (std::size_t at = names.find('='); at != std::string_view::npos; at = names.find('=', at + 1)) {
+    const auto found = std::ranges::find_if(all_, is_called(names.substr(0, at)));
+    if (found == all_.end()) continue;
+    const std::string_view name = names.substr(at + 1);
+    if (name.empty() || std::ranges::any_of(all_, is_called(name)))
+      throw InputError(Where{"rename-snapshot"},
+                       fmt::format("'{}' is no name that is free; give another one", shortened(name, 80)));
+    found->name = std::string(name);
+    ++changes_;
+    return;
+  }
+  (void)find(names.substr(0, names.find('=')));
+  throw InputError(Where{"rename-snapshot"}, "name the snapshot and what it is to be called: OLD=NEW");
+}
+
 void Snapshots::restore(Session& session, std::string_view name) {
   session.part<ConfigModel>().replace(session, find(name).config);
 }

@@ -33,6 +33,10 @@ class Snapshots : public Part {
   /// Keeps the run under edit and makes it the baseline. "" names it after what it is. Throws InputError where there is none, where it is still
   /// being computed, and where a snapshot has this name.
   void take(Session& session, std::string_view name);
+  /// Adds one that was kept before. REQUIRES: no other has its name.
+  void put(Snapshot snapshot);
+  /// "OLD=NEW". Throws InputError where no snapshot is called so, or one is called as it would be, or "" is left.
+  void rename(std::string_view names);
   /// Its configuration is under edit again, as one step of undo. Throws InputError for a name that no snapshot has.
   void restore(Session& session, std::string_view name);
   /// On the chart or not.

@@ -21,6 +21,7 @@
 #include "gui/model/panels/problems.hpp"
 #include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/preferences.hpp"
+#include "gui/model/workspace/workspaces.hpp"
 
 namespace pipeloom::gui {
 
@@ -45,6 +46,11 @@ void start_features(Session& session) {
   (void)session.part<ExportPart>();
   (void)session.part<FileDialog>();
   (void)session.part<PreferencesStore>();
+  (void)session.part<Workspaces>();
+  session.part<FileOpener>().on_workspace = [](Session& where, const std::string& path,
+                                               const std::string& text) {
+    where.part<Workspaces>().open_text(where, path, text);
+  };
   session.part<FileOpener>().on_opened.emplace_back(
       [](Session& where, const std::string& path) { add_recent(where.preferences, path); });
 }

@@ -11,6 +11,7 @@
 #include "gui/model/panels/closed_runs.hpp"
 #include "gui/model/session/preferences.hpp"
 #include "gui/model/session/session.hpp"
+#include "gui/model/workspace/workspaces.hpp"
 
 namespace pipeloom::gui::commands {
 namespace {
@@ -30,6 +31,16 @@ void open(Session& session, std::string_view text) {
 void open_below(Session& session, std::string_view text) {
   if (text.empty()) throw InputError(Where{"open-below"}, "name a file");
   open_path(session, std::string(text), true);
+}
+
+void open_workspace(Session& session, std::string_view text) {
+  if (text.empty()) throw InputError(Where{"open-workspace"}, "name a file");
+  session.part<Workspaces>().open(session, std::string(text));
+}
+
+void save_workspace(Session& session, std::string_view text) {
+  const io::Overwrite overwrite = take_force(text);
+  session.part<Workspaces>().save(session, std::string(text), overwrite);
 }
 
 void reload(Session& session, std::string_view) {

@@ -33,6 +33,12 @@ std::string name_of_file(const std::string& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+/// Its first key says so.
+bool looks_like_workspace(std::string_view text) {
+  constexpr std::size_t kHead = 4096;
+  return text.substr(0, kHead).find("\"pipeloom_workspace\"") != std::string_view::npos;
+}
+
 OpenedFile run_of(RunPtr run) {
   OpenedFile out;
   out.kind = OpenedFile::Kind::Run;
@@ -77,6 +83,7 @@ RunPtr open_trace(const std::string& path) {
 
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
                      const Cancelled& cancelled, TimeUnit unit) {
+  if (looks_like_workspace(text)) return {.kind = OpenedFile::Kind::Workspace, .text = std::move(text)};
   if (io::looks_like_timeline(text)) return run_of(open_timeline(text, path, unit));
   Request texts;
   texts.file = path;
@@ -246,6 +253,13 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
   if (opened.kind == OpenedFile::Kind::Problem) {
     session.part<Problems>().show_file(session, path);  // all that is wrong; the message is the first of it
     return session.say(opened.problem, MessageKind::Problem);
+  }
+  if (opened.kind == OpenedFile::Kind::Workspace) {
+    try {
+      return on_workspace(session, path, opened.text);
+    } catch (const Error& error) {
+      return session.say(error.line(), MessageKind::Problem);
+    }
   }
   // The file of one rank has opened its trace.
   const std::string& shown = opened.run ? opened.run->file : path;

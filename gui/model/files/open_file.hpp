@@ -7,6 +7,7 @@
 //   timeline, report with one     a run with the file's times
 //   trace of a real run, its folder, or the file of one of its ranks beside those of the others: its run
 //   result of a sweep             the panel Sweep
+//   workspace                     all that it holds, in the place of what is there
 //
 // Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
 
@@ -26,16 +27,16 @@ namespace pipeloom::gui {
 
 /// What a file turned out to be.
 struct OpenedFile {
-  enum class Kind : std::uint8_t { Configuration, Run, Sweep, Problem };
+  enum class Kind : std::uint8_t { Configuration, Run, Sweep, Workspace, Problem };
   Kind kind = Kind::Problem;
   /// Of a sweep's result: its points.
-  std::shared_ptr<const sweep::ResultTable> sweep;
-  /// Null for a problem, a sweep, and for a configuration that was only read.
-  RunPtr run;
-  /// Of a configuration: its text.
-  std::string text;
+  std::shared_ptr<const sweep::ResultTable> sweep = {};
+  /// Null for a problem, a sweep, a workspace, and for a configuration that was only read.
+  RunPtr run = {};
+  /// Of a configuration or workspace: its text.
+  std::string text = {};
   /// Of a problem: one line, "file:line:column: what was found; what is allowed; what to do".
-  std::string problem;
+  std::string problem = {};
 };
 
 /// What happens to a configuration: it may be somebody else's to simulate.
@@ -58,6 +59,8 @@ class FileOpener : public Part {
 
   /// Called after a file was opened: for the list of recent files.
   std::vector<std::function<void(Session&, const std::string& path)>> on_opened;
+  /// What opens a workspace's text; throws InputError.
+  std::function<void(Session&, const std::string& path, const std::string& text)> on_workspace;
 
   /// Several files may be under way: each has a lane of its own.
   void open(Session& session, const std::string& path, bool compared);

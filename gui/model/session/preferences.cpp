@@ -112,6 +112,11 @@ std::string preferences_path() {
   return home.empty() ? "" : home + "/.config/pipeloom/window.json";
 }
 
+std::string last_workspace_path() {
+  const std::string settings = preferences_path();
+  return settings.empty() ? "" : (std::filesystem::path(settings).parent_path() / "last.pipeloom").string();
+}
+
 void read_preferences(std::string_view text, const std::string& name, Preferences& preferences) {
   const std::optional<io::Value> object = io::read_json(text);
   if (!object || !object->is(ValueKind::Object))

@@ -15,6 +15,8 @@ inline constexpr std::size_t kMaxRecentFiles = 12;
 
 /// "" where the environment names no home: then nothing is kept.
 [[nodiscard]] std::string preferences_path();
+/// Beside it: what the window shows without a workspace of a name.
+[[nodiscard]] std::string last_workspace_path();
 
 /// Puts what the text says over `preferences`. What does not fit (a scale of 40) is left as it was. Throws InputError for what is no JSON
 /// object.

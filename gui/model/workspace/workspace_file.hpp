@@ -1,0 +1,63 @@
+#pragma once
+
+// A workspace: everything that stands in the window, as a file. Runs are kept by what made them (a configuration, a file, a schedule beside the
+// configuration), so that a workspace is small and opens in any later version.
+//
+//   {"pipeloom_workspace": 1,
+//    "configuration": {..},                         under edit; left out where no such run is on the chart
+//    "configuration_file": "run.json",              where it came from or went to
+//    "files": ["trace/", "order.csv"],              runs below it; names are relative to the workspace's folder
+//    "schedules": ["zb-h1"],                        ticked in the table of schedules
+//    "snapshots": [{"name": "before", "configuration": {..}, "shown": true}],
+//    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
+//    "time_unit": "ms", "range": [0, 12.5],         what is visible; null: everything
+//    "marks": [{"time": 3, "text": "late", "kept": false}],
+//    "view": {"colour": "kind", "show": ["minimap", ..], "hidden_kinds": ["F"], "row_height": 0, "pinned": [0], "collapsed": [], "hidden": []},
+//    "layout": {..}}                                as the window's settings have it
+//
+// Every key but the first may be left out.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pipeloom/units.hpp>
+#include "gui/model/run/view_state.hpp"
+#include "gui/model/session/session.hpp"
+#include "study/run/assignments.hpp"
+
+namespace pipeloom::gui {
+
+struct KeptSnapshot {
+  std::string name;
+  study::Assignments config;
+  bool shown = true;
+  friend bool operator==(const KeptSnapshot&, const KeptSnapshot&) = default;
+};
+
+/// Which run others are compared with: {"snapshot", its name}; empty: the one on top.
+using BaselineName = std::pair<std::string, std::string>;
+
+struct Workspace {
+  std::optional<study::Assignments> configuration = {};
+  std::string configuration_file = {};
+  std::vector<std::string> files = {};  ///< absolute
+  std::vector<std::string> schedules = {};
+  std::vector<KeptSnapshot> snapshots = {};
+  BaselineName baseline = {};
+  TimeUnit unit = TimeUnit::Unit;
+  std::optional<MeasuredRange> range = {};
+  std::vector<Mark> marks = {};
+  ViewState view = {};      ///< without range and scroll
+  Preferences layout = {};  ///< without what is the user's alone: scale, wheel, recent files
+};
+
+/// `path` is the workspace's: names of files are relative to its folder. Throws InputError (file:line:column) for what is no workspace, of a
+/// later version, or has a key or value that none has.
+[[nodiscard]] Workspace read_workspace(std::string_view text, const std::string& path);
+/// Equal workspaces give equal bytes.
+[[nodiscard]] std::string workspace_text(const Workspace& workspace, const std::string& path);
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,295 @@
+#include "gui/model/workspace/workspaces.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include <pipeloom/error.hpp>
+#include "gui/model/answer/snapshots.hpp"
+#include "gui/model/chart/navigation.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/files/open_file.hpp"
+#include "gui/model/panels/notes.hpp"
+#include "gui/model/panels/schedule_table.hpp"
+#include "gui/model/session/preferences.hpp"
+#include "sim/base/text_tools.hpp"
+
+namespace pipeloom::gui {
+namespace {
+
+constexpr std::size_t kMaxWorkspaceBytes = std::size_t{16} << 20;
+constexpr std::chrono::seconds kBetweenWrites{1};
+
+bool is_snapshot(Session& session, std::uint64_t run) {
+  return std::ranges::any_of(session.part<Snapshots>().all(),
+                             [run](const Snapshot& each) { return each.run->id == run; });
+}
+
+/// From any folder.
+std::string whole_name(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error);
+  return error || path.empty() ? path : whole.lexically_normal().string();
+}
+
+/// The run's name in a workspace, kind and name; empty where it has none.
+BaselineName name_of_run(Session& session, const OpenRun& open) {
+  for (const Snapshot& each : session.part<Snapshots>().all())
+    if (each.run->id == open.run->id) return {"snapshot", each.name};
+  if (open.live) return {};
+  if (const std::string schedule = session.part<ScheduleTable>().schedule_of(open.run->id); !schedule.empty())
+    return {"schedule", schedule};
+  const bool of_file = !open.run->file.empty() && open.run->file != "-";
+  return of_file ? BaselineName{"file", whole_name(open.run->file)} : BaselineName{};
+}
+
+/// What is the user's alone does not travel with a workspace.
+Preferences layout_of(Preferences preferences) {
+  const Preferences usual;
+  preferences.scale = usual.scale;
+  preferences.wheel_zooms = usual.wheel_zooms;
+  preferences.recent.clear();
+  return preferences;
+}
+
+void take_layout(Preferences& preferences, Preferences layout) {
+  layout.scale = preferences.scale;
+  layout.wheel_zooms = preferences.wheel_zooms;
+  layout.recent = std::move(preferences.recent);
+  preferences = std::move(layout);
+}
+
+void take_view(ViewState& view, const ViewState& kept) {
+  const ViewState before = view;
+  view = kept;
+  view.range = before.range;
+  view.placed = before.placed;
+}
+
+std::uint64_t run_named(Session& session, const BaselineName& name) {
+  for (const OpenRun& open : session.runs)
+    if (name_of_run(session, open) == name) return open.run->id;
+  return 0;
+}
+
+bool shows_all(const Session& session) {
+  const Span all = span_of_runs(session);
+  return session.view.range.start <= static_cast<double>(all.start) &&
+         session.view.range.end >= static_cast<double>(all.end);
+}
+
+void close_all(Session& session) {
+  auto& snapshots = session.part<Snapshots>();
+  while (!snapshots.all().empty()) snapshots.remove(session, std::string(snapshots.all().back().name));
+  auto& table = session.part<ScheduleTable>();
+  for (std::size_t i = session.runs.size(); i-- > 0;) {
+    if (session.runs[i].live) continue;
+    const std::string schedule = table.schedule_of(session.runs[i].run->id);
+    schedule.empty() ? session.close_run(i) : table.tick(session, schedule, false);
+  }
+  session.marks.clear();
+  session.selection.clear();
+  session.range.reset();
+}
+
+}  // namespace
+
+Gathered gather(Session& session) {
+  Gathered out;
+  Workspace& workspace = out.workspace;
+  const auto& config = session.part<ConfigModel>();
+  for (const OpenRun& open : session.runs) {
+    if (open.live) {
+      workspace.configuration = config.assignments();
+      workspace.configuration_file = whole_name(config.file());
+    } else if (!is_snapshot(session, open.run->id)) {
+      const auto& [kind, name] = name_of_run(session, open);
+      if (kind == "schedule") workspace.schedules.push_back(name);
+      if (kind == "file") workspace.files.push_back(name);
+      if (kind.empty()) out.left_out.push_back(open.title());
+    }
+  }
+  for (const Snapshot& each : session.part<Snapshots>().all())
+    workspace.snapshots.push_back({each.name, each.config, each.shown});
+  if (const OpenRun* baseline = session.baseline_run(); baseline != nullptr && session.baseline != 0)
+    workspace.baseline = name_of_run(session, *baseline);
+  if (const RunModel* run = session.active_run()) workspace.unit = run->timeline.unit;
+  if (!session.runs.empty() && !shows_all(session)) {
+    const Ticks start = std::max<Ticks>(0, nearest_tick(session.view.range.start));
+    workspace.range = MeasuredRange{start, std::max(start + 1, nearest_tick(session.view.range.end))};
+  }
+  workspace.marks = session.marks;
+  workspace.view = session.view;
+  workspace.layout = layout_of(session.preferences);
+  return out;
+}
+
+void Workspaces::open(Session& session, const std::string& path) {
+  open_text(session, path, io::read_file(path, kMaxWorkspaceBytes));
+}
+
+void Workspaces::open_text(Session& session, const std::string& path, std::string_view text) {
+  Workspace workspace = read_workspace(text, path);
+  path_ = path;
+  locked_ = false;
+  add_recent(session.preferences, path);
+  begin(session, std::move(workspace));
+}
+
+void Workspaces::begin(Session& session, Workspace workspace) {
+  close_all(session);
+  steps_.clear();
+  problem_.clear();
+  for (KeptSnapshot& snapshot : workspace.snapshots) steps_.push_back({std::move(snapshot), ""});
+  for (const std::string& file : workspace.files) steps_.push_back({{}, file});
+  opening_ = std::move(workspace);
+  finishing_ = true;
+  take_layout(session.preferences, opening_.layout);
+  auto& config = session.part<ConfigModel>();
+  if (opening_.configuration) {
+    config.replace(session, *opening_.configuration);
+    return;
+  }
+  for (std::size_t i = session.runs.size(); i-- > 0;)
+    if (session.runs[i].live) session.close_run(i);
+}
+
+/// One after the other, so that they stack in the order in which they stood.
+void Workspaces::take_step(Session& session) {
+  under_way_ = true;
+  auto step = std::make_shared<const Step>(std::move(steps_.front()));
+  steps_.pop_front();
+  session.jobs.submit("open workspace", [this, &session, step](const Cancelled& cancelled) -> Jobs::Finish {
+    const bool of_file = !step->file.empty();
+    auto opened = std::make_shared<const OpenedFile>(
+        of_file ? read_run_file(step->file, Configurations::Simulate, cancelled)
+                : read_run_text(config_text(step->snapshot.config), step->snapshot.name,
+                                Configurations::Simulate, cancelled));
+    return [this, &session, step, opened, of_file] {
+      under_way_ = false;
+      if (!opened->run) {
+        problem_ = opened->problem.empty() ? step->file + ": error: it holds no run" : opened->problem;
+      } else if (of_file) {
+        session.add_run(opened->run, true);
+      } else {
+        session.part<Snapshots>().put(
+            {step->snapshot.name, opened->run, step->snapshot.config, step->snapshot.shown});
+      }
+    };
+  });
+}
+
+/// What refers to runs, once all are there.
+void Workspaces::finish(Session& session) {
+  finishing_ = false;
+  session.active = 0;
+  session.baseline = opening_.baseline.first.empty() ? 0 : run_named(session, opening_.baseline);
+  take_view(session.view, opening_.view);
+  for (const Mark& mark : opening_.marks) add_mark(session, mark);
+  fit_all(session);
+  if (opening_.range)
+    show_range(session,
+               {static_cast<double>(opening_.range->start), static_cast<double>(opening_.range->end)});
+  if (problem_.empty())
+    session.say(fmt::format("opened {}", path_.empty() ? "what the window showed last" : path_));
+  else
+    session.say(problem_, MessageKind::Problem);
+  opening_ = {};
+  saved_ = workspace_text(gather(session).workspace, target());
+}
+
+void Workspaces::save(Session& session, const std::string& path, io::Overwrite overwrite) {
+  const std::string& to = path.empty() ? path_ : path;
+  if (to.empty())
+    throw InputError(Where{"save-workspace"}, "no file is named; name one, such as study.pipeloom");
+  const Gathered now = gather(session);
+  std::string text = workspace_text(now.workspace, to);
+  io::write_file(to, to == path_ ? io::Overwrite::Yes : overwrite, [&](std::ostream& out) { out << text; });
+  path_ = to;
+  saved_ = std::move(text);
+  locked_ = false;
+  add_recent(session.preferences, to);
+  if (now.left_out.empty()) return session.say(fmt::format("saved {}; it follows what you do", to));
+  session.say(fmt::format("saved {} without {}: edited by hand and in no file; save-schedule keeps it", to,
+                          fmt::join(now.left_out, ", ")));
+}
+
+void Workspaces::keep_last(const std::string& path) {
+  last_path_ = path;
+  if (path.empty()) return;
+  try {
+    last_text_ = io::read_file(path, kMaxWorkspaceBytes);
+  } catch (const Error&) {
+    last_text_.clear();  // there was no session before
+  }
+}
+
+void Workspaces::reopen_last(Session& session) {
+  if (last_text_.empty())
+    throw InputError(Where{"reopen-last"}, "nothing is known of a session before this one");
+  Workspace workspace = read_workspace(last_text_, last_path_);
+  path_.clear();
+  begin(session, std::move(workspace));
+}
+
+void Workspaces::write(Session& session) {
+  if (target().empty() || locked_) return;
+  std::string now = workspace_text(gather(session).workspace, target());
+  if (saved_.empty()) saved_ = now;  // of the first picture; what nobody changed need not be kept
+  if (now == saved_) return;
+  saved_ = std::move(now);
+  try {
+    if (path_.empty()) {
+      std::error_code error;
+      std::filesystem::create_directories(std::filesystem::path(last_path_).parent_path(), error);
+    }
+    io::write_file(target(), io::Overwrite::Yes, [&](std::ostream& out) { out << saved_; });
+  } catch (const Error& error) {
+    locked_ = true;
+    session.say(error.line() + "; the workspace is not written any more until it is saved",
+                MessageKind::Problem);
+  }
+}
+
+void Workspaces::flush(Session& session) {
+  if (idle() && !session.runs.empty()) write(session);
+}
+
+bool Workspaces::update(Session& session) {
+  if (finishing_) {
+    if (under_way_ || session.part<ConfigModel>().pending()) return false;
+    if (!steps_.empty()) {
+      take_step(session);
+      return true;
+    }
+    auto& table = session.part<ScheduleTable>();
+    for (const std::string& schedule : std::exchange(opening_.schedules, {}))
+      table.tick(session, schedule, true);
+    if (!session.jobs.idle()) return false;
+    finish(session);
+    return true;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_write_ || !session.jobs.idle() || session.runs.empty()) return false;
+  next_write_ = now + kBetweenWrites;
+  write(session);
+  return false;
+}
+
+void Workspaces::stop(Session& session) {
+  session.jobs.cancel("open workspace");
+  steps_.clear();
+  under_way_ = false;
+  finishing_ = false;
+}
+
+void Workspaces::write_state(const Session&, io::JsonWriter& out) const {
+  out.object().member("file", path_).member("opening", finishing_).close();
+}
+
+}  // namespace pipeloom::gui

@@ -1,0 +1,82 @@
+#pragma once
+
+// The workspace that is open: gathered from the session, put back into it, and written again as it changes.
+//
+// Opening takes the place of everything that stands in the window, in steps: the configuration, then snapshots and files one after the other in
+// jobs, then what refers to them. A file that cannot be read is said; the rest opens. Once a workspace has a name it is written a second after a
+// change and at the end of the program, whole or not at all. Without a name the window's state is kept in the folder of the settings, for
+// `reopen-last`.
+
+#include <chrono>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "gui/model/session/part.hpp"
+#include "gui/model/session/session.hpp"
+#include "gui/model/workspace/workspace_file.hpp"
+#include "sim/io/json/file.hpp"
+
+namespace pipeloom::gui {
+
+class Workspaces : public Part {
+ public:
+  explicit Workspaces(Session&) {}
+
+  /// Throws InputError where the file cannot be read or is no workspace; what is on screen then stays.
+  void open(Session& session, const std::string& path);
+  /// The same of a text that was read.
+  void open_text(Session& session, const std::string& path, std::string_view text);
+  /// Writes it now, and from now on as it changes; "": where it was opened or saved last. Throws InputError for "" without such a file, or where
+  /// another file is there and may not be replaced, SystemError if the disk refuses.
+  void save(Session& session, const std::string& path, io::Overwrite overwrite);
+
+  /// Keeps what has no name of its own in this file from now on, and what is in it for reopen_last().
+  void keep_last(const std::string& path);
+  /// What the window showed at the end of the session before. Throws InputError where that is not known.
+  void reopen_last(Session& session);
+  /// Writes now what has changed: at the end of the program.
+  void flush(Session& session);
+
+  bool update(Session& session) override;
+  void stop(Session& session) override;
+  [[nodiscard]] bool idle() const override { return !finishing_; }
+  [[nodiscard]] bool brings_run() const override { return !idle(); }
+  [[nodiscard]] std::string_view state_key() const override { return "workspace"; }
+  /// {"file", "opening"}.
+  void write_state(const Session& session, io::JsonWriter& out) const override;
+
+ private:
+  /// A run that is still to come: a snapshot where it has a name, else a file.
+  struct Step {
+    KeptSnapshot snapshot;
+    std::string file;
+  };
+
+  void begin(Session& session, Workspace workspace);
+  void take_step(Session& session);
+  void finish(Session& session);
+  void write(Session& session);
+  [[nodiscard]] const std::string& target() const { return path_.empty() ? last_path_ : path_; }
+
+  std::string path_;
+  std::string last_path_;
+  std::string last_text_;
+  std::string saved_;
+  bool locked_ = false;  // it could not be written; it stays as it is
+  Workspace opening_;
+  std::deque<Step> steps_;
+  bool under_way_ = false;
+  bool finishing_ = false;  // all runs are there, but for what the table of schedules brings
+  std::string problem_;
+  std::chrono::steady_clock::time_point next_write_;
+};
+
+/// The session's, with names of the runs that no workspace can hold (edited by hand and in no file).
+struct Gathered {
+  Workspace workspace;
+  std::vector<std::string> left_out;
+};
+[[nodiscard]] Gathered gather(Session& session);
+
+}  // namespace pipeloom::gui

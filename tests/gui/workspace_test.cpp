@@ -1,0 +1,220 @@
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <pipeloom/error.hpp>
+#include "gui/model/answer/snapshots.hpp"
+#include "gui/model/commands/features.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "gui/model/panels/schedule_table.hpp"
+#include "gui/model/session/command.hpp"
+#include "gui/model/workspace/workspaces.hpp"
+#include "gui/part_state.hpp"
+#include "sim/io/json/file.hpp"
+#include "support/catch.hpp"
+#include "support/temporary.hpp"
+#include "support/window_scenes.hpp"
+
+namespace workspace_test {
+
+using namespace pipeloom;
+using namespace pipeloom::gui;
+using namespace pipeloom::test;
+
+namespace {
+
+void put(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    (void)read_workspace(text, "w.pipeloom");
+  } catch (const InputError& error) {
+    return error.line();
+  }
+  return "";
+}
+
+/// What a user has after some work: a run under edit, a snapshot, a file, a ticked schedule, marks, and a view of its own.
+void work(Session& session, const test::Folder& folder) {
+  start_features(session);
+  (void)session.part<ConfigModel>();
+  settle(session);
+  run_command(session, "snapshot", "before");
+  run_command(session, "set", "microbatches 16");
+  settle(session);
+  put(folder / "order.json", R"({"schedule": "gpipe", "ranks": 2, "microbatches": 2})");
+  run_command(session, "open-below", folder / "order.json");
+  run_command(session, "compare-with", "zb-h1");
+  settle(session);
+  run_command(session, "zoom-to", "3 12.5");
+  run_command(session, "mark", "5");
+  run_command(session, "colour", "stage");
+  run_command(session, "toggle-critical");
+  run_command(session, "collapse-rank", "1");
+  session.preferences.panels["causes"] = true;
+}
+
+std::vector<std::string> titles(const Session& session) {
+  std::vector<std::string> out;
+  for (const OpenRun& open : session.runs) out.push_back(open.title());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a workspace holds everything that stands in the window") {
+  const test::Folder folder("workspace");
+  const std::string file = folder / "study.pipeloom";
+  Session before;
+  work(before, folder);
+  run_command(before, "save-workspace", file);
+  CHECK(before.message.kind == MessageKind::Note);
+  REQUIRE(before.runs.size() == 4);
+
+  Session after;
+  start_features(after);
+  settle(after);
+  run_command(after, "open-workspace", file);
+  settle(after);
+  CHECK(after.message.text == "opened " + file);
+  CHECK(after.runs.size() == 4);
+  CHECK(titles(after).front() == titles(before).front());
+  CHECK(workspace_text(gather(after).workspace, file) == workspace_text(gather(before).workspace, file));
+  REQUIRE(after.part<Snapshots>().all().size() == 1);
+  const Snapshot& kept = after.part<Snapshots>().all().front();
+  CHECK(kept.name == "before");
+  // (8 + 3) * 3, as it was; the run under edit is longer.
+  CHECK(kept.run->metrics->makespan == 33 * kOne);
+  CHECK(after.baseline_run()->run == kept.run);
+  CHECK(after.view.range.start == Approx(3 * static_cast<double>(kOne)));
+  CHECK(after.view.range.end == Approx(12.5 * static_cast<double>(kOne)));
+  CHECK(after.view.colour == GanttColour::Stage);
+  CHECK(after.view.show_critical);
+  CHECK(after.view.collapsed == std::set<int>{1});
+  REQUIRE(after.marks.size() == 1);
+  CHECK(after.marks.front().time == 5 * kOne);
+  CHECK(after.part<ScheduleTable>().ticked("zb-h1"));
+}
+
+TEST_CASE("a workspace names files from where it lies") {
+  const test::Folder folder("moved");
+  Workspace workspace;
+  workspace.files = {folder / "order.json", "/elsewhere/trace"};
+  const std::string text = workspace_text(workspace, folder / "study.pipeloom");
+  CHECK(text.find("\"files\": [\"order.json\", \"/elsewhere/trace\"]") != std::string::npos);
+  CHECK(read_workspace(text, "/studies/study.pipeloom").files ==
+        std::vector<std::string>{"/studies/order.json", "/elsewhere/trace"});
+}
+
+TEST_CASE("a file that is gone is said, and the rest of the workspace opens") {
+  const test::Folder folder("gone");
+  const std::string file = folder / "study.pipeloom";
+  Session before;
+  work(before, folder);
+  run_command(before, "save-workspace", file);
+  std::filesystem::remove(folder / "order.json");
+  Session after;
+  start_features(after);
+  run_command(after, "open", file);
+  settle(after);
+  CHECK(after.message.kind == MessageKind::Problem);
+  CHECK(after.message.text.find("order.json") != std::string::npos);
+  CHECK(after.runs.size() == 3);
+  CHECK(after.part<Snapshots>().all().size() == 1);
+}
+
+TEST_CASE("a workspace follows what changes, and a refused one changes nothing") {
+  const test::Folder folder("follows");
+  const std::string file = folder / "study.pipeloom";
+  Session session;
+  start_features(session);
+  settle(session);
+  run_command(session, "save-workspace", file);
+  const std::string first = io::read_file(file);
+  run_command(session, "save-workspace", file);
+  CHECK(io::read_file(file) == first);
+  run_command(session, "set", "microbatches 16");
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  CHECK(read_workspace(io::read_file(file), file).configuration->at("microbatches") == "16");
+  put(folder / "bad.pipeloom", R"({"pipeloom_workspace": 1, "files": 3})");
+  run_command(session, "open-workspace", folder / "bad.pipeloom");
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find("bad.pipeloom:1:36") != std::string::npos);
+  CHECK(session.part<ConfigModel>().value("microbatches") == "16");
+  // Another file is not replaced unasked.
+  put(folder / "other.pipeloom", "mine");
+  run_command(session, "save-workspace", folder / "other.pipeloom");
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(io::read_file(folder / "other.pipeloom") == "mine");
+  run_command(session, "save-workspace", folder / "other.pipeloom --force");
+  CHECK(session.message.kind == MessageKind::Note);
+}
+
+TEST_CASE("what the window showed without a name comes back in the next session") {
+  const test::Folder folder("last");
+  const std::string last = folder / "state/last.pipeloom";
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "reopen-last");
+    CHECK(session.message.kind == MessageKind::Problem);
+    session.part<Workspaces>().flush(session);
+    // Nobody changed anything.
+    CHECK_FALSE(std::filesystem::exists(last));
+    run_command(session, "set", "ranks 6");
+    settle(session);
+    session.part<Workspaces>().flush(session);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.part<ConfigModel>().value("ranks") == "6");
+}
+
+TEST_CASE("what is no workspace is refused with its place") {
+  CHECK(refusal("[]").find("w.pipeloom:1:1: error: it is no workspace") == 0);
+  CHECK(refusal(R"({"pipeloom_workspace": 2})").find("w.pipeloom:1:24") == 0);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "runs": []})").find("unknown key of a workspace 'runs'") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "configuration": {"rank": 4}})").find("1:45") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "snapshots": [{"name": "a"}, {"name": "a"}]})")
+            .find("no other one has") != std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "range": [3, 2]})").find("must end after it starts") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "view": {"colour": "red"}})")
+            .find("kind, chunk, stage, microbatch, slack") != std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "view": {"pinned": [1.5]}})").find("whole number from 0") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "marks": [{"time": -1}]})").find("must not be negative") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "baseline": {"run": "a"}})").find("snapshot, file, schedule") !=
+        std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "time_unit": "h"})").find("time unit") != std::string::npos);
+  CHECK(refusal("{\"pipeloom_workspace\": 1").find("w.pipeloom:1:") == 0);
+}
+
+TEST_CASE("a snapshot is called otherwise") {
+  Session session;
+  start_features(session);
+  (void)session.part<ConfigModel>();
+  settle(session);
+  run_command(session, "snapshot", "a=b");
+  run_command(session, "rename-snapshot", "a=b=best so far");
+  CHECK(session.part<Snapshots>().all().front().name == "best so far");
+  run_command(session, "rename-snapshot", "worst=x");
+  CHECK(session.message.text.find("unknown snapshot 'worst'") != std::string::npos);
+  run_command(session, "rename-snapshot", "best so far=");
+  CHECK(session.message.kind == MessageKind::Problem);
+}
+
+}  // namespace workspace_test
