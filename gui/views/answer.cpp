@@ -121,8 +121,8 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  bar.cell("step", run.hangs ? "Stands still after" : "Step time", time_with_unit(run.step_time, run.unit),
-           note,
+  const char* const what = run.hangs ? "Stands still after" : run.cut ? "Recorded" : "Step time";
+  bar.cell("step", what, time_with_unit(run.step_time, run.unit), note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }
@@ -191,12 +191,15 @@ void draw_outlook(Ui& ui, AnswerModel& model) {
 
 void draw_words(Ui& ui, AnswerModel& model) {
   draw_outlook(ui, model);
-  if (model.run()->hangs) {
-    problem_text(ui, model.run()->bottleneck);
-    if (link(ui, "answer/problems", "show", "Who waits for whom"))
+  const RunAnswer& run = *model.run();
+  const std::string& wrong = run.hangs ? run.bottleneck : run.incomplete;
+  if (!wrong.empty()) {
+    problem_text(ui, wrong);
+    note_item(ui, "answer/wrong");
+    if (link(ui, "answer/problems", "show", run.hangs ? "Who waits for whom" : "What is missing, and where"))
       ui.session.preferences.panels["problems"] = true;
-    return;
   }
+  if (run.hangs || run.cut) return;
   muted_text(ui, model.run()->bottleneck);
   note_item(ui, "answer/bottleneck");
 }
@@ -211,7 +214,7 @@ void answer(Ui& ui) {
   const RunAnswer& run = *model.run();
   draw_step(ui, bar, model);
   // What part of an unfinished step was idle means nothing.
-  if (!run.hangs) draw_bubble(ui, bar, model);
+  if (!run.hangs && !run.cut) draw_bubble(ui, bar, model);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
   if (!bar.has_room(0)) return;

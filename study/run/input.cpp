@@ -227,8 +227,9 @@ std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured, co
   return all_idle_spans(measured, *predicted.costs);
 }
 
-io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit) {
-  io::TimelineFile read = io::read_timeline(text, file, unit);
+io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit,
+                            io::Partial partial) {
+  io::TimelineFile read = io::read_timeline(text, file, unit, partial);
   if (unit != TimeUnit::Unit && !io::says_unit(text))
     read.warnings.push_back(
         fmt::format("{}: says no unit; its times are taken in {}, as those beside it", file, name_of(unit)));

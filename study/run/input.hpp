@@ -62,7 +62,8 @@ struct Input {
                                                                   const Run& predicted);
 
 /// The times of a file: io::read_timeline(), and a warning where `unit` is a real one and the file does not say its own.
-[[nodiscard]] io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit);
+[[nodiscard]] io::TimelineFile read_times(std::string_view text, const std::string& file, TimeUnit unit,
+                                          io::Partial partial = io::Partial::Refuse);
 
 /// `input` names a file, a trace's folder among them, or holds its text. Values on top of it count for simulated runs; `unit` is that of a timeline that does not say
 /// its own, as read_times() has it. The title is the file's name; idle spans are there where causes are known. Throws as read_input(), evaluate(),

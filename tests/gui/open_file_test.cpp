@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "gui/model/answer/answer.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/session.hpp"
 #include "support/catch.hpp"
@@ -22,6 +24,7 @@ using namespace pipeloom::gui;
 namespace {
 
 constexpr Ticks kOne = 1'000'000'000;
+constexpr Ticks kMicro = 1'000'000;
 
 constexpr const char* kTimeline =
     R"({"rank":0,"op":"0F0","start":0.0,"end":1.0}
@@ -210,6 +213,132 @@ TEST_CASE("what is wrong with a trace is one line", "[open]") {
   CHECK(opened.kind == OpenedFile::Kind::Problem);
   CHECK(opened.problem ==
         folder.file("rank1.json") + ": error: stage 0 is missing; add the files of the ranks that run them");
+}
+
+TEST_CASE("every format of traces opens as the run that it was written from", "[open]") {
+  const std::string format = GENERATE("kineto", "megatron", "primus", "nsys", "straggler", "chrome");
+  CAPTURE(format);
+  const Timeline times = test::simulated_times("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", 1);
+  const test::TraceFolder folder("open_file_test");
+  test::write_trace(format, folder, times);
+  Session session;
+  open_path(session, folder.path(), false);
+  wait_idle(session);
+  INFO(session.message.text);
+  REQUIRE(session.runs.size() == 1);
+  const RunModel& run = *session.runs[0].run;
+  CHECK(*run.schedule == *times.schedule);
+  CHECK(run.timeline.end == times.end);
+  CHECK(run.partial.empty());
+  CHECK(session.message.text == "opened " + folder.path());
+}
+
+/// Takes the end of a file away, from the first place behind `from` of its length on at which a line ends.
+void cut(const std::string& path, double from) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  in.close();
+  const auto at = text.find('\n', static_cast<std::size_t>(from * static_cast<double>(text.size())));
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text.substr(0, at);
+}
+
+TEST_CASE("a trace whose file ends early shows what is whole, and says which rank broke off where",
+          "[open]") {
+  const test::TraceFolder folder("open_file_test");
+  test::write_trace("kineto", folder, test::simulated_times("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", 2));
+  // The second step of rank 1 lacks its last ops.
+  cut(folder.file("rank1.json"), 0.85);
+  Session session;
+  open_path(session, folder.path(), false);
+  wait_idle(session);
+  INFO(session.message.text);
+  REQUIRE(session.runs.size() == 1);
+  const RunModel& run = *session.runs[0].run;
+  CHECK(run.partial == "rank 1 ends early");
+  CHECK_FALSE(run.cut);
+  CHECK(run.timeline.steps == 1);
+  CHECK(run.schedule->num_ops() == 8);
+  CHECK(session.message.kind == MessageKind::Note);
+  CHECK(session.message.text.find("rank1.json: the file ends before its text does, behind ") !=
+        std::string::npos);
+  CHECK(badge_text(run, nullptr).find("rank 1 ends early") != std::string::npos);
+}
+
+TEST_CASE("a trace without a whole step shows it as far as it was recorded", "[open]") {
+  const test::TraceFolder folder("open_file_test");
+  test::write_trace("kineto", folder, test::simulated_times("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1", 1));
+  cut(folder.file("rank1.json"), 0.5);
+  const OpenedFile opened = read_run_file(folder.path());
+  INFO(opened.problem);
+  REQUIRE(opened.run);
+  CHECK(opened.run->cut);
+  CHECK(opened.run->partial == "rank 1 ends early");
+  // Rank 0 is whole, rank 1 has some of its four.
+  CHECK(opened.run->schedule->queue(Rank(0)).size() == 4);
+  const std::size_t rest = opened.run->schedule->queue(Rank(1)).size();
+  CHECK(rest > 0);
+  CHECK(rest < 4);
+  // What part of it was idle means nothing.
+  CHECK(answer_of(*opened.run).cut);
+  CHECK(answer_of(*opened.run).incomplete == "Rank 1 ends early: the step is not whole.");
+}
+
+/// As DeepSpeed's instructions are called once they have names: nothing that says which op it is.
+std::string unnamed_trace(int rank) {
+  std::string text = R"({"schemaVersion": 1, "distributedInfo": {"rank": )" + std::to_string(rank) +
+                     R"(}, "traceEvents": [)";
+  const auto add = [&](const char* name, int start, int length) {
+    text += std::string(text.back() == '[' ? "" : ",\n") +
+            R"({"ph": "X", "cat": "user_annotation", "name": ")" + name + R"(", "pid": 0, "tid": 1, "ts": )" +
+            std::to_string(start) + R"(, "dur": )" + std::to_string(length) + "}";
+  };
+  add("train_batch 3", 0, 100);
+  add("pipe forward", 10 + 10 * rank, 10);
+  add("pipe backward", rank == 0 ? 50 : 30, 20);
+  return text + "]}";
+}
+
+TEST_CASE("a mapping that is opened says what the names of a trace mean", "[open]") {
+  const test::TraceFolder folder("open_file_test");
+  for (const int rank : {0, 1})
+    std::ofstream(folder.file("rank" + std::to_string(rank) + ".json")) << unnamed_trace(rank);
+  const TemporaryFile mapping("names.json", R"({"ranges": [{"match": "pipe forward", "kind": "F"},
+      {"match": "pipe backward", "kind": "B"}, {"match": "train_batch {step}", "kind": "step"}]})");
+  Session session;
+  open_path(session, folder.path(), true);
+  wait_idle(session);
+  CHECK(session.runs.empty());
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find("which the window opens as any file") != std::string::npos);
+  // The trace that was refused is read again with it.
+  open_path(session, mapping.path(), false);
+  wait_idle(session);
+  INFO(session.message.text);
+  REQUIRE(session.runs.size() == 1);
+  // 1F0 runs from 20 to 30 us, 0B0 from 50 to 70.
+  CHECK(session.runs[0].run->schedule->num_ops() == 4);
+  CHECK(session.runs[0].run->span().length() == 60 * kMicro);
+  // Traces whose names are known need none, and open beside it.
+  const test::TraceFolder known("open_file_test_known");
+  test::write_trace("kineto", known, test::simulated_times("0F0 0B0 | 1F0 1B0", 1));
+  open_path(session, known.path(), true);
+  wait_idle(session);
+  CHECK(session.runs.size() == 2);
+  const TemporaryFile wrong("wrong.json", R"({"ranges": [{"match": "a", "kind": "X"}]})");
+  CHECK(read_run_file(wrong.path()).problem.find("kind is") != std::string::npos);
+}
+
+TEST_CASE("a timeline of a run that failed is shown as far as it got, and marked", "[open]") {
+  const OpenedFile opened = require_run(R"({"time_unit":"ms","partial":"rank 1 was killed"}
+{"rank":0,"op":"0F0","start":0.0,"end":1.0}
+{"rank":1,"op":"1F0","start":1.0,"end":2.0}
+{"rank":1,"op":"1B0","start":2.0,"end":4.0}
+)",
+                                        "failed.jsonl");
+  CHECK(opened.run->cut);
+  CHECK(opened.run->partial == "the run failed");
+  CHECK(opened.run->schedule->num_ops() == 3);
+  CHECK(opened.run->warnings.at(0).find("rank 1 was killed") != std::string::npos);
 }
 
 TEST_CASE("files named together are stacked in the order given", "[open]") {

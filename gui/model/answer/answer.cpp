@@ -239,13 +239,17 @@ RunAnswer answer_of(const RunModel& run) {
   out.run = run.id;
   out.unit = run.timeline.unit;
   out.hangs = run.hang.has_value();
+  out.cut = run.cut;
+  if (!run.partial.empty())
+    out.incomplete = fmt::format("{}: {}.", capitalised(run.partial),
+                                 run.cut ? "the step is not whole" : "shown are the steps that are whole");
   out.step_time = span_of(run.timeline).length();
   tell_idle(run, out);
   if (run.metrics) tell_metrics(run, out);
   out.peak = peak_answer(run);
   if (out.hangs)
     out.bottleneck = "Ranks wait for each other: it never ends.";
-  else
+  else if (!out.cut)
     out.bottleneck =
         bottleneck_text(find_bottleneck(run), run.schedule->stages() == run.schedule->ranks(), out.unit);
   return out;
@@ -324,7 +328,9 @@ void AnswerModel::compare(const Session& session) {
   const double before = static_cast<double>(baseline.metrics && baseline.metrics->step_time > 0
                                                 ? baseline.metrics->step_time
                                                 : span_of(baseline.timeline).length());
-  if (now->hang || baseline.hang || baseline.id == now->id || !comparable || before <= 0) return;
+  if (now->hang || baseline.hang || now->cut || baseline.cut || baseline.id == now->id || !comparable ||
+      before <= 0)
+    return;
   change_ = static_cast<double>(run_->step_time) / before - 1;
   baseline_ = session.baseline_run()->title();
 }

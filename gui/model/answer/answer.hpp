@@ -64,6 +64,10 @@ struct RunAnswer {
   std::optional<double> gap;  ///< how far above it the run is
   std::string bottleneck;     ///< the sentence
   bool hangs = false;
+  /// One step as far as it was recorded.
+  bool cut = false;
+  std::string
+      incomplete;  ///< "Rank 2 ends early: shown are the steps that are whole."; "" where nothing is missing
 };
 /// O(ops), and a simulation of as many where the stages differ and there are not too many. For jobs.
 [[nodiscard]] RunAnswer answer_of(const RunModel& run);

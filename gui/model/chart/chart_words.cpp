@@ -69,8 +69,8 @@ Ticks step_of(const RunModel& run) {
 }
 
 bool are_comparable(const RunModel& run, const RunModel* baseline) {
-  return baseline != nullptr && baseline->id != run.id && !run.hang && !baseline->hang &&
-         step_of(*baseline) > 0 &&
+  return baseline != nullptr && baseline->id != run.id && !run.hang && !baseline->hang && !run.cut &&
+         !baseline->cut && step_of(*baseline) > 0 &&
          (run.timeline.unit == TimeUnit::Unit) == (baseline->timeline.unit == TimeUnit::Unit);
 }
 
@@ -133,6 +133,7 @@ std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline
   std::vector<BadgePart> out;
   add_step(out, run, other);
   // What part of an unfinished step was idle means nothing.
+  if (!run.partial.empty()) out.push_back({" \u00b7 " + run.partial, BadgePart::Tone::Worse, 0});
   if (run.metrics && !run.hang) {
     add_bubble(out, run, other);
     add_peak(out, run, other);

@@ -14,6 +14,7 @@
 #include "gui/model/session/session.hpp"
 #include "schedules/generator.hpp"
 #include "sim/analysis/validate.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/cost/bind.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
@@ -21,6 +22,7 @@
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/range_names.hpp"
 #include "sim/io/traces/trace_reader.hpp"
 #include "study/run/input.hpp"
 
@@ -63,28 +65,63 @@ RunPtr open_schedule(const study::Input& input, const Cancelled& cancelled) {
 }
 
 RunPtr open_times(Timeline timeline, const std::string& path, std::vector<std::string> warnings,
-                  const std::vector<io::TracedMessage>& messages = {}) {
+                  const std::vector<io::TracedMessage>& messages, const Recorded& recorded) {
   const std::string title = name_of_file(path);
   require_shown(timeline.schedule->ranks(), static_cast<double>(timeline.start.size()), title);
-  return build_timed_run(std::move(timeline), title, path, std::move(warnings), messages);
+  return build_timed_run(std::move(timeline), title, path, std::move(warnings), messages, recorded);
 }
 
 RunPtr open_timeline(const std::string& text, const std::string& path, TimeUnit unit) {
-  io::TimelineFile read = study::read_times(text, path, unit);
-  return open_times(std::move(read.timeline), path, std::move(read.warnings));
+  io::TimelineFile read = study::read_times(text, path, unit, io::Partial::LastStep);
+  const std::string failure = io::failure_of_partial(text);
+  Recorded recorded;
+  if (!failure.empty()) {
+    read.warnings.push_back(
+        fmt::format("{}: the run that wrote it failed ({}); its last step is shown as far as it got", path,
+                    shortened(failure, 256)));
+    recorded = {"the run failed", true};
+  }
+  return open_times(std::move(read.timeline), path, std::move(read.warnings), {}, recorded);
+}
+
+std::string ends_early(const std::vector<std::int32_t>& ranks) {
+  if (ranks.empty()) return {};
+  return ranks.size() == 1 ? fmt::format("rank {} ends early", ranks.front())
+                           : fmt::format("{} ranks end early", ranks.size());
+}
+
+/// What the names of a trace's ranges mean is a mapping's to say, where there is one that fits: traces without names of their own, and those whose
+/// names are known, open beside it as without it.
+io::Trace read_trace_with(const std::string& path, const std::string& mapping) {
+  if (mapping.empty()) return io::read_trace({path});
+  try {
+    return io::read_trace({path}, {.from = {}, .mapping = mapping});
+  } catch (const InputError&) {
+    return io::read_trace({path});
+  }
 }
 
 /// Somebody who chooses the file of one rank wants the run.
-RunPtr open_trace(const std::string& path) {
+RunPtr open_trace(const std::string& path, const std::string& mapping) {
   const std::string whole = io::whole_trace_of(path);
-  io::TraceRun read = io::assemble(io::read_trace({whole}));
-  return open_times(std::move(read.timeline), whole, std::move(read.warnings), read.messages);
+  io::TraceRun read = io::assemble(read_trace_with(whole, mapping), io::Partial::LastStep);
+  return open_times(std::move(read.timeline), whole, std::move(read.warnings), read.messages,
+                    {ends_early(read.truncated), read.is_cut});
+}
+
+/// A mapping is checked when it is opened, not when a trace wants it.
+OpenedFile open_mapping(const std::string& path) {
+  const io::RangeNames names(path);
+  OpenedFile out;
+  out.kind = OpenedFile::Kind::Mapping;
+  return out;
 }
 
 OpenedFile open_text(std::string text, const std::string& path, Configurations configurations,
                      const Cancelled& cancelled, TimeUnit unit) {
   if (looks_like_workspace(text)) return {.kind = OpenedFile::Kind::Workspace, .text = std::move(text)};
   if (io::looks_like_timeline(text)) return run_of(open_timeline(text, path, unit));
+  if (io::looks_like_mapping(text)) return open_mapping(path);
   Request texts;
   texts.file = path;
   texts.text = text;
@@ -138,11 +175,11 @@ OpenedFile read_run_text(std::string text, const std::string& path, Configuratio
 }
 
 OpenedFile read_run_file(const std::string& path, Configurations configurations, const Cancelled& cancelled,
-                         TimeUnit unit) {
+                         const ReadHints& hints) {
   try {
-    if (io::is_trace(path)) return run_of(open_trace(path));
+    if (io::is_trace(path)) return run_of(open_trace(path, hints.mapping));
     if (sweep::is_result_file(path)) return read_sweep(path, cancelled);
-    return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled, unit);
+    return read_run_text(io::read_file(path, kMaxFile), path, configurations, cancelled, hints.unit);
   } catch (const Error& error) {
     return problem_of(error.line());
   } catch (const std::bad_alloc&) {
@@ -161,6 +198,18 @@ TimeUnit unit_beside(const Session& session, const std::string& path) {
 
 }  // namespace
 
+ReadHints FileOpener::hints_beside(const Session& session, const std::string& path) const {
+  return {unit_beside(session, path), mapping_};
+}
+
+/// The trace that could not be read without it is read again.
+void FileOpener::take_mapping(Session& session, const std::string& path) {
+  mapping_ = path;
+  session.say(fmt::format("{} says what the names of ranges mean; traces are opened with it", path));
+  const auto [trace, compared] = std::exchange(refused_trace_, {});
+  if (!trace.empty()) open(session, trace, compared);
+}
+
 void FileOpener::open(Session& session, const std::string& path, bool compared) {
   session.say(fmt::format("opening {}", path));
   // The panel that edits a configuration simulates it itself.
@@ -168,8 +217,8 @@ void FileOpener::open(Session& session, const std::string& path, bool compared) 
   session.jobs.submit(
       "open/" + path,
       [this, &session, path, compared, todo,
-       unit = unit_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
-        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, unit));
+       hints = hints_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
+        auto opened = std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, hints));
         return [this, &session, path, compared, opened] { finish(session, *opened, path, compared); };
       });
 }
@@ -190,9 +239,9 @@ bool FileOpener::update(Session& session) {
   const auto todo = edits_named_ ? Configurations::Simulate : Configurations::Read;
   session.jobs.submit("open named",
                       [this, &session, path, todo,
-                       unit = unit_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
+                       hints = hints_beside(session, path)](const Cancelled& cancelled) -> Jobs::Finish {
                         auto opened =
-                            std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, unit));
+                            std::make_shared<OpenedFile>(read_run_file(path, todo, cancelled, hints));
                         return [this, &session, path, opened] { finish_named(session, *opened, path); };
                       });
   return true;
@@ -250,7 +299,9 @@ void edit_configuration(Session& session, const OpenedFile& opened, const std::s
 }  // namespace
 
 void FileOpener::finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared) {
+  if (opened.kind == OpenedFile::Kind::Mapping) return take_mapping(session, path);
   if (opened.kind == OpenedFile::Kind::Problem) {
+    if (io::is_trace(path)) refused_trace_ = {path, compared};
     session.part<Problems>().show_file(session, path);  // all that is wrong; the message is the first of it
     return session.say(opened.problem, MessageKind::Problem);
   }
@@ -261,9 +312,12 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
       return session.say(error.line(), MessageKind::Problem);
     }
   }
+  session.part<Problems>().forget_file(path);
   // The file of one rank has opened its trace.
   const std::string& shown = opened.run ? opened.run->file : path;
-  session.say(fmt::format("opened {}", shown));
+  const bool broken = opened.run && !opened.run->partial.empty() && !opened.run->warnings.empty();
+  session.say(broken ? fmt::format("opened {}; {}", shown, opened.run->warnings.front())
+                     : fmt::format("opened {}", shown));
   if (opened.kind == OpenedFile::Kind::Sweep)
     session.part<SweepModel>().show(session, path, opened.sweep);
   else if (!opened.run)

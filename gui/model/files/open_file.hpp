@@ -8,6 +8,7 @@
 //   trace of a real run, its folder, or the file of one of its ranks beside those of the others: its run
 //   result of a sweep             the panel Sweep
 //   workspace                     all that it holds, in the place of what is there
+//   mapping of names of ranges    what traces opened from then on are read with, and the one that was refused before
 //
 // Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
 
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gui/model/run/jobs.hpp"
@@ -25,9 +27,16 @@
 
 namespace pipeloom::gui {
 
+/// What a session knows that a file may not say.
+struct ReadHints {
+  TimeUnit unit = TimeUnit::Unit;
+  /// File that says what the names of a trace's ranges mean; "": none.
+  std::string mapping = {};
+};
+
 /// What a file turned out to be.
 struct OpenedFile {
-  enum class Kind : std::uint8_t { Configuration, Run, Sweep, Workspace, Problem };
+  enum class Kind : std::uint8_t { Configuration, Run, Sweep, Workspace, Mapping, Problem };
   Kind kind = Kind::Problem;
   /// Of a sweep's result: its points.
   std::shared_ptr<const sweep::ResultTable> sweep = {};
@@ -46,7 +55,7 @@ enum class Configurations : std::uint8_t { Simulate, Read };
 /// search for an order and an evaluation end early when they are cancelled.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
-                                       const Cancelled& cancelled = {}, TimeUnit unit = TimeUnit::Unit);
+                                       const Cancelled& cancelled = {}, const ReadHints& hints = {});
 /// The same for a text that is already there.
 [[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
@@ -75,11 +84,16 @@ class FileOpener : public Part {
   [[nodiscard]] bool idle() const override { return !brings_run(); }
 
  private:
+  [[nodiscard]] ReadHints hints_beside(const Session& session, const std::string& path) const;
+  void take_mapping(Session& session, const std::string& path);
   void finish(Session& session, const OpenedFile& opened, const std::string& path, bool compared);
   void finish_named(Session& session, const OpenedFile& opened, const std::string& path);
 
   std::deque<std::string> named_;
   bool named_under_way_ = false;
+  /// The mapping that was opened last, and the trace before it that could not be read, opened below others or not.
+  std::string mapping_;
+  std::pair<std::string, bool> refused_trace_;
   /// One of the named files is the configuration under edit.
   bool edits_named_ = false;
 };

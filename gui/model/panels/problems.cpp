@@ -16,6 +16,8 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/trace_reader.hpp"
 #include "sim/kinds.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
@@ -100,13 +102,16 @@ bool Problems::update(Session& session) {
   const Subject now{run == nullptr ? 0 : run->id, edited ? editor.outcome().revision : 0,
                     is_refused ? config->revision() : 0};
   if (now == Subject{run_, edit_, config_}) return false;
+  // The first run of a window that was started with a file that it cannot read is none that somebody went to.
+  if (run_ != 0) refused_file_.clear();
   run_ = now.run;
   edit_ = now.edit;
   config_ = now.config;
   pending_ = true;
   session.jobs.submit(
       "problems",
-      [this, &session, model = run == nullptr ? nullptr : session.runs[session.active].run,
+      [this, &session, file = refused_file_,
+       model = run == nullptr ? nullptr : session.runs[session.active].run,
        queues = edited ? editor.queues().snapshot() : QueueSnapshot{},
        outcome = edited ? editor.outcome() : EditOutcome{},
        assignments = is_refused ? std::optional(config->assignments())
@@ -116,6 +121,7 @@ bool Problems::update(Session& session) {
           of_run = examine_edit(queues, outcome);
         else if (model)
           of_run = examine_run(*model);
+        if (!file.empty()) of_run = merged_reports(examine_file(file), std::move(of_run));
         auto report = std::make_shared<const ProblemReport>(
             assignments ? merged_reports(examine_assignments(*assignments, cancelled), std::move(of_run))
                         : std::move(of_run));
@@ -134,6 +140,7 @@ void Problems::take(Session& session, std::shared_ptr<const ProblemReport> repor
 
 void Problems::show_file(Session& session, const std::string& path) {
   pending_ = true;
+  refused_file_ = path;
   session.jobs.submit("problems", [this, &session, path](const Cancelled&) -> Jobs::Finish {
     auto report = std::make_shared<const ProblemReport>(examine_file(path));
     return [this, &session, report] { take(session, report); };
@@ -328,6 +335,10 @@ ProblemReport examine_configuration(const io::Config& config, const Cancelled& c
 ProblemReport examine_file(const std::string& path) {
   std::string text;
   try {
+    if (io::is_trace(path)) {
+      (void)io::assemble(io::read_trace({io::whole_trace_of(path)}), io::Partial::LastStep);
+      return {};
+    }
     text = io::read_file(path);
   } catch (const Error& error) {
     return refused(error, "unreadable");

@@ -76,6 +76,10 @@ class Problems : public Part {
   [[nodiscard]] bool pending() const { return pending_; }
   /// Shows what is wrong with a file that could not be opened, until another run is active.
   void show_file(Session& session, const std::string& path);
+  /// It could be opened after all.
+  void forget_file(const std::string& path) {
+    if (refused_file_ == path) refused_file_.clear();
+  }
   /// Selects the op that a problem speaks of and brings it into view; false if it has none on screen.
   bool select(Session& session, std::size_t problem);
 
@@ -91,6 +95,7 @@ class Problems : public Part {
   std::uint64_t run_ = 0;
   std::uint64_t edit_ = 0;
   std::uint64_t config_ = 0;
+  std::string refused_file_;
   bool pending_ = false;
 };
 

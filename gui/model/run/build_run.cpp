@@ -242,11 +242,14 @@ RunPtr analysed(const ShownRun& shown, const Limits& limits) {
 }
 
 RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
-                       std::vector<std::string> warnings, const std::vector<io::TracedMessage>& messages) {
+                       std::vector<std::string> warnings, const std::vector<io::TracedMessage>& messages,
+                       const Recorded& recorded) {
   auto run = new_run(std::move(title), RunSource::TimelineFile, std::move(file));
   run->schedule = timeline.schedule;
   run->timeline = std::move(timeline);
   run->warnings = std::move(warnings);
+  run->partial = recorded.partial;
+  run->cut = recorded.cut;
   run->message_bars = traced_bars(messages);
   run->idle = all_idle_spans(run->timeline, no_hops(*run->schedule));
   index_run(*run);

@@ -58,11 +58,17 @@ struct ShownRun {
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
 [[nodiscard]] RunPtr build_run(Run made, std::string title, RunSource source, std::string file);
 
+/// What is missing of a recording: RunModel::partial and cut.
+struct Recorded {
+  std::string partial = {};
+  bool cut = false;
+};
 /// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
 /// `messages` are those that were recorded; the bars are those of the first step.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
                                      std::vector<std::string> warnings = {},
-                                     const std::vector<io::TracedMessage>& messages = {});
+                                     const std::vector<io::TracedMessage>& messages = {},
+                                     const Recorded& recorded = {});
 
 /// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where nothing says: measured runs, runs
 /// that hang, runs whose messages block or queue, more than kMaxSlackEntries entries. O(ops), about 0.3 us each: a job's work.

@@ -102,7 +102,7 @@ void write_run(JsonWriter& out, const OpenRun& open, bool active) {
   write_metrics(out.key("metrics"), run);
   out.member("over_limit", run.over_limit.has_value());
   write_hang(out.key("hang"), run.hang);
-  out.member("warnings", run.warnings).close();
+  out.member("partial", run.partial).member("warnings", run.warnings).close();
 }
 
 void write_runs(JsonWriter& out, const Session& session) {

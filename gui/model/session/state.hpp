@@ -6,7 +6,7 @@
 //   progress   how much of the job under way is done, 0 to 1, or null
 //   window     {width height scale theme palette hatching platform panels: {id: open} typing}
 //   runs       [{title source file live compared active schedule ranks stages microbatches num_ops steps time_unit start end
-//                metrics over_limit hang warnings}], from the top of the stack. metrics is null for measured runs, else those
+//                metrics over_limit hang partial warnings}], from the top of the stack. metrics is null for measured runs, else those
 //                with a place in Metric::state, and peak_rank; hang is null or {lines remedies waits}
 //   view       {start end scroll row_height colour hidden_kinds show_... pinned collapsed hidden}
 //   selection  {op hover kind}: op and hover are null or {run rank op step start end}; run is the position in `runs`

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
-#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
 #include "sim/kinds.hpp"
 
@@ -176,11 +177,12 @@ class RankSteps {
 
 class Assembler {
  public:
-  explicit Assembler(Trace trace) : trace_(std::move(trace)) {
+  Assembler(Trace trace, Partial partial) : trace_(std::move(trace)), partial_(partial) {
     out_.warnings = std::move(trace_.warnings);
     out_.has_step_clocks = trace_.has_step_clocks;
     for (RankTrace& rank : trace_.ranks) {
       out_.is_partial = out_.is_partial || rank.is_truncated;
+      if (rank.is_truncated) out_.truncated.push_back(rank.rank);
       RankSteps& steps = ranks_.emplace_back(rank);
       if (steps.names().empty())
         throw InputError(Where{rank.file},
@@ -313,8 +315,21 @@ class Assembler {
     return count;
   }
 
+  /// Of a file that ended early, what is there may be shown, if it is said.
+  [[nodiscard]] bool takes_cut_step() const {
+    return partial_ == Partial::LastStep && !out_.truncated.empty();
+  }
+  /// Why a run may have no whole step: "the file of rank 2 ends early; ", or "".
+  [[nodiscard]] std::string truncated_text() const {
+    std::vector<std::string> ranks;
+    for (const std::int32_t rank : out_.truncated) ranks.push_back(fmt::format("{}", rank));
+    if (ranks.empty()) return {};
+    return ranks.size() == 1 ? fmt::format("the file of rank {} ends early; ", ranks.front())
+                             : fmt::format("the files of ranks {} end early; ", few_of(ranks));
+  }
+
   /// Every stage runs every microbatch forward, and backward if any stage does.
-  void require_equal_counts() const {
+  void require_equal_counts() {
     const auto count = count_passes();
     const StageCount& first = count.begin()->second;
     const bool goes_back =
@@ -324,17 +339,39 @@ class Assembler {
       for (const auto& [stage, have] : count)
         parts.push_back(
             fmt::format("stage {} on rank {} has {}", stage, fmt::join(have.ranks, "+"), have.*number));
+      if (takes_cut_step()) {
+        out_.is_cut = true;
+        return warn(fmt::format("no step is whole; numbers of {}: {}", what, few_of(parts)));
+      }
       throw InputError(
           Where{ranks_.front().file()},
-          fmt::format("stages run different numbers of {} in a step: {}; give the files of one run, "
+          fmt::format("stages run different numbers of {} in a step: {}; {}give the files of one run, "
                       "recorded over whole steps",
-                      what, few_of(parts)));
+                      what, few_of(parts), truncated_text()));
     };
     for (const auto& [stage, have] : count)
-      if (have.forwards != first.forwards) refuse("forwards", &StageCount::forwards);
+      if (have.forwards != first.forwards) return refuse("forwards", &StageCount::forwards);
     for (const auto& [stage, have] : count)
       if (goes_back && have.backwards != first.forwards)
-        refuse(fmt::format("backwards, or others than {} forwards,", first.forwards), &StageCount::backwards);
+        return refuse(fmt::format("backwards, or others than {} forwards,", first.forwards),
+                      &StageCount::backwards);
+  }
+
+  /// Of which all ranks together have most ops; every rank has some, for the schedule needs all stages.
+  [[nodiscard]] std::optional<StepName> fullest_step(const std::set<StepName>& all) const {
+    std::optional<StepName> best;
+    std::size_t most = 0;
+    for (const StepName& name : all) {
+      std::size_t ops = 0;
+      std::size_t fewest = std::numeric_limits<std::size_t>::max();
+      for (const RankSteps& rank : ranks_) {
+        ops += rank.count_in(name);
+        fewest = std::min(fewest, rank.count_in(name));
+      }
+      if (fewest > 0 && ops > most) best = name;
+      if (fewest > 0) most = std::max(most, ops);
+    }
+    return best;
   }
 
   /// Those that every rank ran in full.
@@ -354,11 +391,18 @@ class Assembler {
       partial.push_back(fmt::format("{} (rank {} has {} of {} ops)", what, lacking->rank(),
                                     lacking->count_in(name), lacking->names().size()));
     }
+    const std::optional<StepName> fullest = takes_cut_step() ? fullest_step(all) : std::nullopt;
+    if (steps_.empty() && fullest) {
+      steps_.push_back(*fullest);
+      out_.is_cut = true;
+      warn("no step is whole on all ranks; the one of which most was recorded is shown as far as it goes");
+    }
     if (steps_.empty())
       throw InputError(
           Where{ranks_.front().file()},
-          fmt::format("no step is whole on all ranks: {}; record a few whole steps on every rank",
-                      few_of(partial)));
+          fmt::format("no step is whole on all ranks: {}; {}record a few whole steps on every rank",
+                      few_of(partial), truncated_text()));
+    if (out_.is_cut) steps_.resize(1);
     out_.is_partial = out_.is_partial || !partial.empty();
     if (!partial.empty()) warn(fmt::format("partial steps were left out: {}", few_of(partial)));
     for (const StepName& name : steps_)
@@ -459,6 +503,7 @@ class Assembler {
   }
 
   Trace trace_;
+  Partial partial_;
   TraceRun out_;
   std::vector<RankSteps> ranks_;
   std::vector<StepName> steps_;
@@ -469,8 +514,8 @@ class Assembler {
 
 }  // namespace
 
-TraceRun assemble(Trace trace) {
-  return Assembler(std::move(trace)).run();
+TraceRun assemble(Trace trace, Partial partial) {
+  return Assembler(std::move(trace), partial).run();
 }
 
 Timeline usual_steps(const TraceRun& run) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <pipeloom/simulate.hpp>
+#include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/traces/trace.hpp"
 #include "sim/io/traces/trace_messages.hpp"
 
@@ -28,6 +29,10 @@ struct TraceRun {
   std::vector<TracedMessage> messages;
   /// Steps that some rank did not run in full were left out, or a file ended before its text did.
   bool is_partial = false;
+  /// Which ranks' files ended before their text did, as the trace counts ranks.
+  std::vector<std::int32_t> truncated;
+  /// No step is whole: the timeline is one as far as it was recorded (Partial::LastStep).
+  bool is_cut = false;
   /// In each step every rank's clock begins anew (Trace::has_step_clocks).
   bool has_step_clocks = false;
   /// Lines for stderr, those of the trace first.
@@ -38,8 +43,8 @@ struct TraceRun {
 /// which the first stands for all. Ops whose microbatch is unknown count up by chunk and kind in order of their starts. Where only chunks
 /// are known, stages follow from the ranks (ChunkOrder). Ops of a rank that overlap without being a group start when the one before ends; a warning
 /// counts them. Where messages arrive before they leave, clocks are set by them (align_by_messages). Throws InputError where a rank or stage is missing, where stages have different numbers of microbatches, and where no step is
-/// whole. O(n log n).
-[[nodiscard]] TraceRun assemble(Trace trace);
+/// whole. With Partial::LastStep, where a file ended early before any step was whole, the step of which most is there is taken as it is. O(n log n).
+[[nodiscard]] TraceRun assemble(Trace trace, Partial partial = Partial::Refuse);
 
 /// The timeline without its outliers: at least one step, as no median is one.
 [[nodiscard]] Timeline usual_steps(const TraceRun& run);

@@ -156,7 +156,7 @@ class KinetoFile {
       throw InputError(
           Where{path_},
           "no range of a pipeline among its annotations; PyTorch names them PP:0F0 and so on, for "
-          "others give --mapping FILE (docs/traces.md)");
+          "others give --mapping FILE, which the window opens as any file (docs/traces.md)");
     find_steps();
     RankTrace& out = add_rank(*trace_, rank(*ops), path_);
     out.is_truncated = is_truncated_;

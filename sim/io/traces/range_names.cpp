@@ -239,6 +239,17 @@ std::optional<RangeMeaning> RangeNames::Rule::meaning(std::string_view name) con
   return meaning;
 }
 
+bool looks_like_mapping(std::string_view text) {
+  constexpr std::size_t kLongestMapping = std::size_t{1} << 20;
+  if (text.size() > kLongestMapping || text.find("\"ranges\"") == std::string_view::npos) return false;
+  try {
+    const Document document = Document::parse(std::string(text), "");
+    return document.root().is(ValueKind::Object) && document.root().find("ranges") != nullptr;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 RangeNames::RangeNames() = default;
 RangeNames::RangeNames(RangeNames&&) noexcept = default;
 RangeNames& RangeNames::operator=(RangeNames&&) noexcept = default;

@@ -40,6 +40,9 @@ struct NameParts {
 /// Nothing unless the pattern matches the whole name. O(length of the pattern times length of the name).
 [[nodiscard]] std::optional<NameParts> match_name(std::string_view pattern, std::string_view name);
 
+/// Whether a file's text is meant as a mapping: an object with "ranges".
+[[nodiscard]] bool looks_like_mapping(std::string_view text);
+
 class RangeNames {
  public:
   /// "PP:0F3", "PP:(0F3;7B1)OVERLAP_F_B", "PP:0SEND_F3", "ProfilerStep#12": torch.distributed.pipelining under torch.profiler.

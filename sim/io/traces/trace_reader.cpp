@@ -10,6 +10,7 @@
 #include "sim/io/traces/byte_source.hpp"
 #include "sim/io/traces/range_names.hpp"
 #include "sim/io/traces/trace_readers.hpp"
+#include "sim/kinds.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -172,6 +173,18 @@ void align_origins(Trace& trace) {
   }
 }
 
+/// Where a file broke off: ", behind F of stage 2, microbatch 3, on rank 2".
+std::string last_read(const RankTrace& rank) {
+  const auto last = std::max_element(rank.ops.begin(), rank.ops.end(),
+                                     [](const TraceOp& a, const TraceOp& b) { return a.start < b.start; });
+  if (last == rank.ops.end()) return {};
+  std::string text = fmt::format(", behind {}", letter_of(last->kind));
+  if (last->stage != kUnknown) text += fmt::format(" of stage {}", last->stage);
+  if (last->stage == kUnknown && last->chunk != kUnknown) text += fmt::format(" of chunk {}", last->chunk);
+  if (last->microbatch != kUnknown) text += fmt::format(", microbatch {}", last->microbatch);
+  return text + fmt::format(", on rank {}", rank.rank);
+}
+
 }  // namespace
 
 std::vector<TraceFormatName> trace_format_list() {
@@ -230,9 +243,12 @@ Trace read_trace(const std::vector<std::string>& paths, const TraceOptions& opti
   align_origins(trace);
   std::sort(trace.ranks.begin(), trace.ranks.end(),
             [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
+  std::vector<std::string> broken;  // the first thing to know
   for (const RankTrace& rank : trace.ranks)
     if (rank.is_truncated)
-      trace.warnings.push_back(rank.file + ": the file ends before its text does; what is there was read");
+      broken.push_back(fmt::format("{}: the file ends before its text does{}; what is there was read",
+                                   rank.file, last_read(rank)));
+  trace.warnings.insert(trace.warnings.begin(), broken.begin(), broken.end());
   return trace;
 }
 
