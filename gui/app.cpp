@@ -11,6 +11,7 @@
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/state.hpp"
+#include "gui/model/session/tour.hpp"
 #include "gui/platform/fonts.hpp"
 #include "gui/platform/imgui_input.hpp"
 #include "gui/platform/tab_order.hpp"
@@ -155,6 +156,10 @@ bool App::finished() const {
 void App::take_chord(const InputEvent& event) {
   if (is_modifier(event.key)) return;
   const Chord chord{event.key, is_down(Key::Control), is_down(Key::Shift), is_down(Key::Alt)};
+  if (!ImGui::GetIO().WantTextInput && take_tour_key(*session_, chord)) {
+    down_[static_cast<std::size_t>(event.key)] = false;  // and nothing else while it is held
+    return;
+  }
   const Command* command = command_of(chord);
   if (command == nullptr || command->repeats) return;
   // While a text is typed, letters are letters and editing keys are the field's; chords and function keys stay commands.

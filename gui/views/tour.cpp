@@ -1,9 +1,13 @@
-// A short tour: a few hints, one after the other, that never stand in the way.
+// A short tour: a few hints, one after the other, beside what they speak of, which is outlined.
+
+#include "gui/model/session/tour.hpp"
 
 #include <imgui.h>
 
-#include <iterator>
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "gui/model/session/palette.hpp"
 #include "gui/widgets.hpp"
@@ -11,50 +15,91 @@
 namespace pipeloom::gui::views {
 namespace {
 
-struct Hint {
-  const char* title;
-  const char* text;
+// Pixels at scale 1.
+constexpr float kCardWidth = 360;
+constexpr float kCardHeight = 130;  // about
+constexpr float kAway = 12;
+
+/// Has the frames note where things are while the tour is shown: nobody else may look.
+class TourView final : public Part {
+ public:
+  explicit TourView(Session&) {}
+
+  /// One more frame, where the first one did not know yet where things are.
+  bool update(Session&) override { return std::exchange(another_frame_, false); }
+
+  void look(Items& items, bool shown) {
+    if (shown && !items.recording()) {
+      items.record(true);
+      records_ = another_frame_ = true;
+    } else if (!shown && std::exchange(records_, false)) {
+      items.record(false);
+    }
+  }
+
+ private:
+  bool records_ = false;
+  bool another_frame_ = false;
 };
-constexpr Hint kHints[] = {
-    {"Change a number",
-     "The parameters on the left make the schedule. Every change is simulated at once, and Ctrl+Z takes it "
-     "back. The "
-     "table below them shows what every other schedule would do."},
-    {"Move through time",
-     "W and S zoom, A and D move, as does Ctrl with the wheel. F centres what is selected, Home shows "
-     "everything."},
-    {"Find the bubble",
-     "Gaps are coloured by their cause. The panel of causes lists the longest; a click goes there, G walks "
-     "from one to "
-     "the next, and the details say what the rank waits for."},
-    {"Find anything",
-     "Ctrl+F searches ops (type:B stage:3), Ctrl+Shift+P all commands, and ? shows every key."}};
+
+void outline(const Ui& ui, const ItemRect& rect) {
+  const float out = 3 * ui.skin.scale;
+  ImGui::GetForegroundDrawList()->AddRect(ImVec2(rect.x0 - out, rect.y0 - out),
+                                          ImVec2(rect.x1 + out, rect.y1 + out), ui.skin.accent,
+                                          4 * ui.skin.scale, 0, 2 * ui.skin.scale);
+}
+
+/// Below the thing, above it, right or left of it, where the card has room; else over its lower right corner.
+ImVec2 card_place(const Ui& ui, const std::optional<ItemRect>& rect) {
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const ImVec2 size(kCardWidth * ui.skin.scale, kCardHeight * ui.skin.scale);
+  const float away = kAway * ui.skin.scale;
+  const ImVec2 corner(display.x - size.x - 3 * away, display.y - size.y - 5 * away);
+  if (!rect) return corner;
+  const auto inside = [](float from, float length, float whole, float pad) {
+    return std::clamp(from, pad, std::max(whole - length - pad, pad));
+  };
+  const float x = inside(rect->x0, size.x, display.x, away);
+  const float y = inside(rect->y0, size.y, display.y, away);
+  if (rect->y1 + away + size.y < display.y) return {x, rect->y1 + away};
+  if (rect->y0 - away - size.y > 0) return {x, rect->y0 - away - size.y};
+  if (rect->x1 + away + size.x < display.x) return {rect->x1 + away, y};
+  if (rect->x0 - away - size.x > 0) return {rect->x0 - away - size.x, y};
+  return {rect->x1 - size.x - away, rect->y1 - size.y - away};
+}
 
 }  // namespace
 
 void tour(Ui& ui) {
-  auto& model = ui.session.part<PaletteModel>();
-  if (model.tour < 0) return;
-  const Hint& hint = kHints[model.tour];
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float margin = 40 * ui.skin.scale;
-  ImGui::SetNextWindowPos(ImVec2(display.x - margin, display.y - margin), ImGuiCond_Always, ImVec2(1, 1));
-  ImGui::SetNextWindowSize(ImVec2(360 * ui.skin.scale, 0));
+  const int step = ui.session.part<PaletteModel>().tour;
+  ui.session.part<TourView>().look(ui.items, step >= 0);
+  if (step < 0) return;
+  const auto steps = static_cast<int>(tour_steps().size());
+  const TourStep& hint = tour_steps()[static_cast<std::size_t>(step)];
+  const std::optional<ItemRect> rect = ui.items.find(hint.item);
+  if (rect) outline(ui, *rect);
+  ImGui::SetNextWindowPos(card_place(ui, rect));
+  ImGui::SetNextWindowSize(ImVec2(kCardWidth * ui.skin.scale, 0));
   ImGui::SetNextWindowBgAlpha(1);
   constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove |
                                       ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoSavedSettings |
                                       ImGuiWindowFlags_NoFocusOnAppearing;
   ImGui::Begin("tour", nullptr, kFlags);
-  muted_text(
-      ui, std::to_string(model.tour + 1) + " of " + std::to_string(std::size(kHints)) + "   " + hint.title);
+  ImGui::PushFont(ui.skin.strong);
+  ImGui::TextUnformatted(hint.title);
+  ImGui::PopFont();
+  note_item(ui, "tour/title");
   wrapped_text(hint.text);
-  const bool last = model.tour + 1 == static_cast<int>(std::size(kHints));
-  const bool next = button(ui, "tour/next", last ? "Done" : "Next");
+  const bool last = step + 1 == steps;
+  const bool next = button(ui, "tour/next", last ? "Done" : "Next", "Right; Left goes back");
   ImGui::SameLine();
-  const bool close = !last && button(ui, "tour/close", "Close");
+  const bool close = !last && button(ui, "tour/close", "Close", "Esc");
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  muted_text(ui, std::to_string(step + 1) + " of " + std::to_string(steps));
   ImGui::End();
-  if (next) model.tour = last ? -1 : model.tour + 1;
-  if (close) model.tour = -1;
+  if (next) move_tour(ui.session, 1);
+  if (close) ui.session.part<PaletteModel>().tour = -1;
 }
 
 }  // namespace pipeloom::gui::views
