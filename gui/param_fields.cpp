@@ -98,8 +98,13 @@ void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   const auto count = number_in<int>(look.shown);
   if (!count) return draw_text(ui, field_id(key), key, help);
   int value = *count;
-  if (number_field(ui, field_id(key), value, static_cast<int>(key.minimum), static_cast<int>(key.maximum),
-                   help, look.muted))
+  const auto least = static_cast<int>(key.minimum);
+  const auto most = static_cast<int>(key.maximum);
+  const auto next = [&](int by) {
+    return next_taken(ui.session.part<ConfigModel>().assignments(), std::string(key.path), *count, by, least,
+                      most);
+  };
+  if (number_field(ui, field_id(key), value, least, most, help, look.muted, next))
     assign(ui, key.path, std::to_string(value));
 }
 

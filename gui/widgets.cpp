@@ -258,7 +258,7 @@ bool step_button(Ui& ui, std::string_view id, const char* sign, const char* name
 }  // namespace
 
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help,
-                  bool muted) {
+                  bool muted, const NextNumber& next) {
   const PushedId pushed(id);
   const int before = value;
   const float whole = ImGui::CalcItemWidth();
@@ -275,8 +275,8 @@ bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, 
   });
   if (entered) value = std::clamp(typed, least, most);
   finish(ui, id, help);
-  if (step_button(ui, id, "\xe2\x88\x92", "-", step, value > least)) --value;
-  if (step_button(ui, id, "+", "+", step, value < most)) ++value;
+  if (step_button(ui, id, "\xe2\x88\x92", "-", step, value > least)) value = next ? next(-1) : value - 1;
+  if (step_button(ui, id, "+", "+", step, value < most)) value = next ? next(1) : value + 1;
   return value != before;
 }
 

@@ -3,6 +3,7 @@
 // Widgets that tell Items where they are. Each is Dear ImGui's own widget of that name, with an id ("params/ranks") instead of a label
 // for identity, and a text that explains it on hover. Views use these wherever a script may want to reach the widget.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,9 +42,12 @@ bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook
 /// choice() with the chosen entry at the right, as value_field() has it.
 bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
                   const FieldLook& look, std::string_view help = {});
-/// With quiet - and + inside the field; true when the number changed. Typed numbers count when Enter is pressed or the field is left.
+/// What a step of 1 or -1 makes of a number.
+using NextNumber = std::function<int(int by)>;
+/// With quiet - and + inside the field; true when the number changed. Typed numbers count when Enter is pressed or the field is left. The signs go to
+/// `next`, if given, instead of to the neighbour.
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {},
-                  bool muted = false);
+                  bool muted = false, const NextNumber& next = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
 bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, bool shown,
                  std::string_view help = {});

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "gui/model/session/command.hpp"
+#include "gui/model/session/palette.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/input.hpp"
@@ -421,6 +422,29 @@ TEST_CASE("a simulation that is stopped leaves the picture as it was") {
   run_command(session, "set", "ranks 5");
   settle(session);
   CHECK(session.runs[0].run->ranks() == 5);
+}
+
+TEST_CASE("steps of a count pass over what the schedule refuses") {
+  // DualPipe wants even ranks, even microbatches, and of the latter 2 p - 2 = 6 at least.
+  const Assignments dual = {{"schedule", "\"dualpipe\""}, {"ranks", "4"}, {"microbatches", "8"}};
+  CHECK(next_taken(dual, "microbatches", 8, 1, 1, 1024) == 10);
+  CHECK(next_taken(dual, "microbatches", 8, -1, 1, 1024) == 6);
+  CHECK(next_taken(dual, "microbatches", 6, -1, 1, 1024) ==
+        5);  // nothing smaller is taken: the next, which says why
+  CHECK(next_taken(dual, "ranks", 4, -1, 1, 256) == 2);
+  // 6 ranks want 10 microbatches: with 8 no larger number of ranks is taken.
+  CHECK(next_taken(dual, "ranks", 4, 1, 1, 256) == 5);
+  const Assignments plain = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
+  CHECK(next_taken(plain, "microbatches", 8, 1, 1, 1024) == 9);
+  CHECK(next_taken(plain, "microbatches", 8, 1, 1, 8) == 8);
+}
+
+TEST_CASE("saving without a file asks for one") {
+  Session session;
+  (void)session.part<ConfigModel>();
+  REQUIRE(run_command(session, "save-configuration"));
+  CHECK(session.part<PaletteModel>().is_open());
+  CHECK(session.part<PaletteModel>().typed() == "save-configuration ");
 }
 
 }  // namespace config_model_test

@@ -10,6 +10,7 @@
 #include "gui/model/find/find_model.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/model/session/palette.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui::commands {
@@ -49,6 +50,9 @@ void take_fix(Session& session, std::string_view text) {
 }
 
 void save_configuration(Session& session, std::string_view text) {
+  // Where it goes is asked for as commands ask for what they need.
+  if (text.empty() && config(session).file().empty())
+    return session.part<PaletteModel>().ask(session, "save-configuration");
   const io::Overwrite overwrite = take_force(text);
   config(session).save(session, std::string(text), overwrite);
 }

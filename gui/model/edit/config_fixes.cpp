@@ -176,7 +176,34 @@ void Search::try_leaving_out() {
   if (empty() && !names.empty()) (void)attempt("leave out " + names, bare);
 }
 
+/// Whether the configuration's schedule takes its shape; what else is wrong with it is said elsewhere.
+bool takes_shape(const Assignments& assignments) {
+  try {
+    const io::Config config = config_of(assignments);
+    const schedules::Found found = schedules::find(config.schedule);
+    return found.generator == nullptr ||
+           schedules::refusal(*found.generator, study::params_of(config, found)).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
+
+int next_taken(const Assignments& assignments, const std::string& path, int from, int by, int least,
+               int most) {
+  const int next = std::clamp(from + by, least, most);
+  const auto ranks = assignments.find("ranks");
+  const int far = kFar + (ranks == assignments.end() ? 0 : 2 * std::atoi(ranks->second.c_str()));
+  for (int i = 1; i <= far; ++i) {
+    const int value = from + i * by;
+    if (value < least || value > most) break;
+    Assignments tried = assignments;
+    tried[path] = std::to_string(value);
+    if (takes_shape(tried)) return value;
+  }
+  return next;
+}
 
 Assignments with_fix(Assignments assignments, const Fix& fix) {
   for (const auto& [path, value] : fix.changes) {

@@ -47,6 +47,10 @@ struct Fix {
 /// options, ranks and microbatches together where neither alone helps; tables made as long as the shape wants them; a key left out. Tries
 /// make the schedule, so this is a job's work; nothing for runs of more than 2e5 passes, or once `cancelled`.
 [[nodiscard]] std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& cancelled = {});
+/// The first number of a count, from `from` in steps of `by` (1 or -1) within [least, most], that the schedule takes: DualPipe wants even ranks
+/// and microbatches. Just the next one where none of 2 ranks + 16 is taken, or the schedule is a file. Makes nothing.
+[[nodiscard]] int next_taken(const Assignments& assignments, const std::string& path, int from, int by,
+                             int least, int most);
 /// What a fix makes of a configuration.
 [[nodiscard]] Assignments with_fix(Assignments assignments, const Fix& fix);
 
