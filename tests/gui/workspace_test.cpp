@@ -122,6 +122,9 @@ TEST_CASE("a file that is gone is said, and the rest of the workspace opens") {
   CHECK(after.message.kind == MessageKind::Problem);
   CHECK(after.message.text.find("order.json") != std::string::npos);
   CHECK(after.runs.size() == 3);
+  // It may come back: the workspace still names it.
+  run_command(after, "save-workspace");
+  CHECK(read_workspace(io::read_file(file), file).files == std::vector<std::string>{folder / "order.json"});
   CHECK(after.part<Snapshots>().all().size() == 1);
 }
 

@@ -273,6 +273,11 @@ void ConfigModel::save(Session& session, const std::string& path, io::Overwrite 
   session.say(fmt::format("saved {}", target));
 }
 
+void ConfigModel::take_up(Session& session, const std::string& path, Assignments next) {
+  file_ = path;
+  saved_.clear();
+  change(session, std::move(next), "");
+}
 void ConfigModel::load_preset(Session& session, const std::string& name) {
   if (std::find(presets_.begin(), presets_.end(), name) == presets_.end())
     throw InputError::unknown_name(Where{"preset"}, "preset", name, presets_);

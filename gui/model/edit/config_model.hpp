@@ -84,6 +84,8 @@ class ConfigModel : public Part, public Undoable {
 
   /// The configuration of a file takes the place of the one under edit, as one step. Throws InputError if it is none.
   void load(Session& session, const std::string& path, const std::string& text);
+  /// One that came from `path` ("": from no file) and may have been changed since, as one step.
+  void take_up(Session& session, const std::string& path, Assignments next);
   /// Writes config_text() to a file, through a temporary one next to it; "": the one that the configuration came from, which is always
   /// replaced. Throws InputError if another is there and may not be, SystemError if the disk refuses.
   void save(Session& session, const std::string& path, io::Overwrite overwrite = io::Overwrite::No);

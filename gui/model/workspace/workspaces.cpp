@@ -145,6 +145,7 @@ void Workspaces::begin(Session& session, Workspace workspace) {
   close_all(session);
   steps_.clear();
   problem_.clear();
+  missing_.clear();
   for (KeptSnapshot& snapshot : workspace.snapshots) steps_.push_back({std::move(snapshot), ""});
   for (const std::string& file : workspace.files) steps_.push_back({{}, file});
   opening_ = std::move(workspace);
@@ -152,7 +153,7 @@ void Workspaces::begin(Session& session, Workspace workspace) {
   take_layout(session.preferences, opening_.layout);
   auto& config = session.part<ConfigModel>();
   if (opening_.configuration) {
-    config.replace(session, *opening_.configuration);
+    config.take_up(session, opening_.configuration_file, *opening_.configuration);
     return;
   }
   for (std::size_t i = session.runs.size(); i-- > 0;)
@@ -168,11 +169,11 @@ void Workspaces::take_step(Session& session) {
     const bool of_file = !step->file.empty();
     auto opened = std::make_shared<const OpenedFile>(
         of_file ? read_run_file(step->file, Configurations::Simulate, cancelled)
-                : read_run_text(config_text(step->snapshot.config), step->snapshot.name,
-                                Configurations::Simulate, cancelled));
+                : read_run_text(config_text(step->snapshot.config), "", Configurations::Simulate, cancelled));
     return [this, &session, step, opened, of_file] {
       under_way_ = false;
       if (!opened->run) {
+        if (of_file) missing_.push_back(step->file);
         problem_ = opened->problem.empty() ? step->file + ": error: it holds no run" : opened->problem;
       } else if (of_file) {
         session.add_run(opened->run, true);
@@ -200,14 +201,20 @@ void Workspaces::finish(Session& session) {
   else
     session.say(problem_, MessageKind::Problem);
   opening_ = {};
-  saved_ = workspace_text(gather(session).workspace, target());
+  saved_ = workspace_text(gathered(session).workspace, target());
+}
+
+Gathered Workspaces::gathered(Session& session) const {
+  Gathered out = gather(session);
+  out.workspace.files.insert(out.workspace.files.end(), missing_.begin(), missing_.end());
+  return out;
 }
 
 void Workspaces::save(Session& session, const std::string& path, io::Overwrite overwrite) {
   const std::string& to = path.empty() ? path_ : path;
   if (to.empty())
     throw InputError(Where{"save-workspace"}, "no file is named; name one, such as study.pipeloom");
-  const Gathered now = gather(session);
+  const Gathered now = gathered(session);
   std::string text = workspace_text(now.workspace, to);
   io::write_file(to, to == path_ ? io::Overwrite::Yes : overwrite, [&](std::ostream& out) { out << text; });
   path_ = to;
@@ -239,7 +246,7 @@ void Workspaces::reopen_last(Session& session) {
 
 void Workspaces::write(Session& session) {
   if (target().empty() || locked_) return;
-  std::string now = workspace_text(gather(session).workspace, target());
+  std::string now = workspace_text(gathered(session).workspace, target());
   if (saved_.empty()) saved_ = now;  // of the first picture; what nobody changed need not be kept
   if (now == saved_) return;
   saved_ = std::move(now);
@@ -285,7 +292,8 @@ void Workspaces::stop(Session& session) {
   session.jobs.cancel("open workspace");
   steps_.clear();
   under_way_ = false;
-  finishing_ = false;
+  // What is there is not all of it, so it must not be written over the whole.
+  if (std::exchange(finishing_, false)) path_.clear();
 }
 
 void Workspaces::write_state(const Session&, io::JsonWriter& out) const {

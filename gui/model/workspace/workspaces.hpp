@@ -11,6 +11,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
@@ -18,6 +19,13 @@
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
+
+/// The session's, with names of the runs that no workspace can hold (edited by hand and in no file).
+struct Gathered {
+  Workspace workspace;
+  std::vector<std::string> left_out;
+};
+[[nodiscard]] Gathered gather(Session& session);
 
 class Workspaces : public Part {
  public:
@@ -57,6 +65,8 @@ class Workspaces : public Part {
   void take_step(Session& session);
   void finish(Session& session);
   void write(Session& session);
+  /// The session's, and the files that could not be read when it was opened: they may come back.
+  [[nodiscard]] Gathered gathered(Session& session) const;
   [[nodiscard]] const std::string& target() const { return path_.empty() ? last_path_ : path_; }
 
   std::string path_;
@@ -69,14 +79,8 @@ class Workspaces : public Part {
   bool under_way_ = false;
   bool finishing_ = false;  // all runs are there, but for what the table of schedules brings
   std::string problem_;
+  std::vector<std::string> missing_;
   std::chrono::steady_clock::time_point next_write_;
 };
-
-/// The session's, with names of the runs that no workspace can hold (edited by hand and in no file).
-struct Gathered {
-  Workspace workspace;
-  std::vector<std::string> left_out;
-};
-[[nodiscard]] Gathered gather(Session& session);
 
 }  // namespace pipeloom::gui
