@@ -162,7 +162,7 @@ std::string FindModel::progress_text() const {
     best = shared_->best;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-  const std::string time = fmt::format("{:.0f} s", seconds);
+  std::string time = fmt::format("{:.0f} s", seconds);
   if (doing.empty()) return time;
   return best.empty() ? fmt::format("{}, {}", doing, time) : fmt::format("{}: {}, {}", doing, best, time);
 }

@@ -168,8 +168,9 @@ void Workspaces::take_step(Session& session) {
   session.jobs.submit("open workspace", [this, &session, step](const Cancelled& cancelled) -> Jobs::Finish {
     const bool of_file = !step->file.empty();
     auto opened = std::make_shared<const OpenedFile>(
-        of_file ? read_run_file(step->file, Configurations::Simulate, cancelled)
-                : read_run_text(config_text(step->snapshot.config), "", Configurations::Simulate, cancelled));
+        of_file
+            ? read_run_file(step->file, Configurations::Simulate, cancelled)
+            : read_run_text(config_text(step->snapshot.config), "-", Configurations::Simulate, cancelled));
     return [this, &session, step, opened, of_file] {
       under_way_ = false;
       if (!opened->run) {
