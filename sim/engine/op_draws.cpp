@@ -32,12 +32,14 @@ void OpDraws::require_fit(int count) const {
   double busy = 0;
   const auto longest = [&](Ticks duration) {
     const double ticks = (static_cast<double>(duration) * factor + pause) / (1 - share);
-    busy += ticks;
     fits = fits && ticks < static_cast<double>(kMaxTicks);
     return fits ? static_cast<Ticks>(ticks) + 1 : duration;
   };
   Costs costs = drawn_;
-  for (std::size_t i = 0; i < op_.size(); ++i) costs.per_op[i] = longest(op_[i]);
+  for (std::size_t i = 0; i < op_.size(); ++i) {
+    costs.per_op[i] = longest(op_[i]);
+    busy += static_cast<double>(costs.per_op[i]);
+  }
   for (std::vector<Ticks>* table : {&costs.overlap.duration, &costs.overlap.pairs})
     for (Ticks& duration : *table) duration = longest(duration);
   if (!fits || !times_fit_easily(schedule_, costs)) refuse_noise();

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <pipeloom/error.hpp>
-#include "gui/model/workspace/workspace_file.hpp"
+#include "gui/model/files/workspace_file.hpp"
 #include "tests/fuzz/require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

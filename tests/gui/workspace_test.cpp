@@ -128,6 +128,31 @@ TEST_CASE("a file that is gone is said, and the rest of the workspace opens") {
   CHECK(after.part<Snapshots>().all().size() == 1);
 }
 
+TEST_CASE("a ticked schedule is the baseline again, and a snapshot that cannot run stays in the file") {
+  const test::Folder folder("baseline");
+  const std::string file = folder / "study.pipeloom";
+  put(file, R"({"pipeloom_workspace": 1, "configuration": {"schedule": "1f1b", "ranks": 4, "microbatches": 8},
+    "schedules": ["zb-h1"], "baseline": {"schedule": "zb-h1"},
+    "snapshots": [{"name": "odd", "configuration": {"schedule": "dualpipe-v", "ranks": 4, "microbatches": 2}}]})");
+  Session session;
+  start_features(session);
+  settle(session);
+  // Twice at once: the first opening gives way.
+  run_command(session, "open-workspace", file);
+  session.update();
+  run_command(session, "open-workspace", file);
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Problem);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.baseline_run() == &session.runs[1]);
+  CHECK(session.part<ScheduleTable>().schedule_of(session.baseline) == "zb-h1");
+  run_command(session, "save-workspace");
+  const Workspace kept = read_workspace(io::read_file(file), file);
+  REQUIRE(kept.snapshots.size() == 1);
+  CHECK(kept.snapshots.front().name == "odd");
+  CHECK(kept.baseline == BaselineName{"schedule", "zb-h1"});
+}
+
 TEST_CASE("a workspace follows what changes, and a refused one changes nothing") {
   const test::Folder folder("follows");
   const std::string file = folder / "study.pipeloom";

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/files/workspace_file.hpp"
 #include "gui/model/panels/problems.hpp"
 #include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/run/build_run.hpp"
@@ -33,12 +34,6 @@ namespace {
 std::string name_of_file(const std::string& path) {
   const std::filesystem::path whole(path);
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-}
-
-/// Its first key says so.
-bool looks_like_workspace(std::string_view text) {
-  constexpr std::size_t kHead = 4096;
-  return text.substr(0, kHead).find("\"pipeloom_workspace\"") != std::string_view::npos;
 }
 
 OpenedFile run_of(RunPtr run) {

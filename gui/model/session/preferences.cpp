@@ -153,11 +153,16 @@ std::string preferences_text(const Preferences& preferences, std::string_view be
          "\n";
 }
 
-void add_recent(Preferences& preferences, const std::string& path) {
-  if (path.empty() || path == "-") return;
+std::string absolute_path(const std::string& path) {
+  if (path.empty()) return path;
   std::error_code error;
   const auto absolute = std::filesystem::absolute(path, error);
-  const std::string name = error ? path : absolute.lexically_normal().string();
+  return error ? path : absolute.lexically_normal().string();
+}
+
+void add_recent(Preferences& preferences, const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const std::string name = absolute_path(path);
   std::erase(preferences.recent, name);
   preferences.recent.insert(preferences.recent.begin(), name);
   if (preferences.recent.size() > kMaxRecentFiles) preferences.recent.resize(kMaxRecentFiles);

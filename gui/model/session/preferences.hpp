@@ -24,6 +24,8 @@ void read_preferences(std::string_view text, const std::string& name, Preference
 /// `before` is the text that the file has now, "" if none: its unknown keys stay.
 [[nodiscard]] std::string preferences_text(const Preferences& preferences, std::string_view before = {});
 
+/// A path from any folder, without "." and ".."; "" stays.
+[[nodiscard]] std::string absolute_path(const std::string& path);
 /// Puts a path in front of the recent files, once. Relative paths become absolute.
 void add_recent(Preferences& preferences, const std::string& path);
 

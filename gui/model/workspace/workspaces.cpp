@@ -25,18 +25,6 @@ namespace {
 constexpr std::size_t kMaxWorkspaceBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kBetweenWrites{1};
 
-bool is_snapshot(Session& session, std::uint64_t run) {
-  return std::ranges::any_of(session.part<Snapshots>().all(),
-                             [run](const Snapshot& each) { return each.run->id == run; });
-}
-
-/// From any folder.
-std::string whole_name(const std::string& path) {
-  std::error_code error;
-  const auto whole = std::filesystem::absolute(path, error);
-  return error || path.empty() ? path : whole.lexically_normal().string();
-}
-
 /// The run's name in a workspace, kind and name; empty where it has none.
 BaselineName name_of_run(Session& session, const OpenRun& open) {
   for (const Snapshot& each : session.part<Snapshots>().all())
@@ -45,7 +33,7 @@ BaselineName name_of_run(Session& session, const OpenRun& open) {
   if (const std::string schedule = session.part<ScheduleTable>().schedule_of(open.run->id); !schedule.empty())
     return {"schedule", schedule};
   const bool of_file = !open.run->file.empty() && open.run->file != "-";
-  return of_file ? BaselineName{"file", whole_name(open.run->file)} : BaselineName{};
+  return of_file ? BaselineName{"file", absolute_path(open.run->file)} : BaselineName{};
 }
 
 /// What is the user's alone does not travel with a workspace.
@@ -106,13 +94,13 @@ Gathered gather(Session& session) {
   for (const OpenRun& open : session.runs) {
     if (open.live) {
       workspace.configuration = config.assignments();
-      workspace.configuration_file = whole_name(config.file());
-    } else if (!is_snapshot(session, open.run->id)) {
-      const auto& [kind, name] = name_of_run(session, open);
-      if (kind == "schedule") workspace.schedules.push_back(name);
-      if (kind == "file") workspace.files.push_back(name);
-      if (kind.empty()) out.left_out.push_back(open.title());
+      workspace.configuration_file = absolute_path(config.file());
+      continue;
     }
+    const auto& [kind, name] = name_of_run(session, open);
+    if (kind == "schedule") workspace.schedules.push_back(name);
+    if (kind == "file") workspace.files.push_back(name);
+    if (kind.empty()) out.left_out.push_back(open.title());
   }
   for (const Snapshot& each : session.part<Snapshots>().all())
     workspace.snapshots.push_back({each.name, each.config, each.shown});
@@ -135,6 +123,7 @@ void Workspaces::open(Session& session, const std::string& path) {
 
 void Workspaces::open_text(Session& session, const std::string& path, std::string_view text) {
   Workspace workspace = read_workspace(text, path);
+  flush(session);  // what was open has its last second
   path_ = path;
   locked_ = false;
   add_recent(session.preferences, path);
@@ -142,10 +131,13 @@ void Workspaces::open_text(Session& session, const std::string& path, std::strin
 }
 
 void Workspaces::begin(Session& session, Workspace workspace) {
+  session.jobs.cancel("open workspace");  // of one that was still opening
+  under_way_ = false;
+  schedules_ticked_ = false;
   close_all(session);
   steps_.clear();
   problem_.clear();
-  missing_.clear();
+  missing_ = {};
   for (KeptSnapshot& snapshot : workspace.snapshots) steps_.push_back({std::move(snapshot), ""});
   for (const std::string& file : workspace.files) steps_.push_back({{}, file});
   opening_ = std::move(workspace);
@@ -174,7 +166,7 @@ void Workspaces::take_step(Session& session) {
     return [this, &session, step, opened, of_file] {
       under_way_ = false;
       if (!opened->run) {
-        if (of_file) missing_.push_back(step->file);
+        of_file ? missing_.files.push_back(step->file) : missing_.snapshots.push_back(step->snapshot);
         problem_ = opened->problem.empty() ? step->file + ": error: it holds no run" : opened->problem;
       } else if (of_file) {
         session.add_run(opened->run, true);
@@ -207,7 +199,12 @@ void Workspaces::finish(Session& session) {
 
 Gathered Workspaces::gathered(Session& session) const {
   Gathered out = gather(session);
-  out.workspace.files.insert(out.workspace.files.end(), missing_.begin(), missing_.end());
+  Workspace& workspace = out.workspace;
+  workspace.files.insert(workspace.files.end(), missing_.files.begin(), missing_.files.end());
+  for (const KeptSnapshot& snapshot : missing_.snapshots) {
+    const auto same = [&](const KeptSnapshot& other) { return other.name == snapshot.name; };
+    if (std::ranges::none_of(workspace.snapshots, same)) workspace.snapshots.push_back(snapshot);
+  }
   return out;
 }
 
@@ -275,9 +272,12 @@ bool Workspaces::update(Session& session) {
       take_step(session);
       return true;
     }
+    // The table runs them from its next update on.
     auto& table = session.part<ScheduleTable>();
-    for (const std::string& schedule : std::exchange(opening_.schedules, {}))
-      table.tick(session, schedule, true);
+    if (!std::exchange(schedules_ticked_, true)) {
+      for (const std::string& schedule : opening_.schedules) table.tick(session, schedule, true);
+      return true;
+    }
     if (!session.jobs.idle()) return false;
     finish(session);
     return true;

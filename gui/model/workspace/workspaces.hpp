@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/model/files/workspace_file.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
-#include "gui/model/workspace/workspace_file.hpp"
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
@@ -65,7 +65,7 @@ class Workspaces : public Part {
   void take_step(Session& session);
   void finish(Session& session);
   void write(Session& session);
-  /// The session's, and the files that could not be read when it was opened: they may come back.
+  /// The session's, and what could not be opened with it: it may come back.
   [[nodiscard]] Gathered gathered(Session& session) const;
   [[nodiscard]] const std::string& target() const { return path_.empty() ? last_path_ : path_; }
 
@@ -79,7 +79,13 @@ class Workspaces : public Part {
   bool under_way_ = false;
   bool finishing_ = false;  // all runs are there, but for what the table of schedules brings
   std::string problem_;
-  std::vector<std::string> missing_;
+  /// What could not be read or run when it was opened.
+  struct Missing {
+    std::vector<std::string> files;
+    std::vector<KeptSnapshot> snapshots;
+  };
+  Missing missing_;
+  bool schedules_ticked_ = false;
   std::chrono::steady_clock::time_point next_write_;
 };
 

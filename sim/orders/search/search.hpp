@@ -29,7 +29,8 @@ struct SearchProgress {
 };
 
 struct SearchOptions {
-  /// Ops to be timed by one chain of the search; about 30 to 100 million a second.
+  /// Ops to be timed by one chain of policies and annealing together, and a quarter as many by one that follows orders; about 30 to 100
+  /// million a second.
   std::int64_t work = 20'000'000;
   std::uint64_t seed = 1;
   int threads = 1;
@@ -41,7 +42,7 @@ struct FoundOrder {
   Order order = {};
   Ticks value = kMaxTicks;
   Bound bound = {};  ///< the best of all_bounds(); "proof": all orders that could be shorter were tried
-  std::string origin = {};  ///< a start's name, "policy", "annealing", "proof"
+  std::string origin = {};  ///< a start's name, "policy", "following", "annealing", "proof"
   bool proven = false;      ///< no order is better
   /// (value - bound) / bound; 0 where the bound is 0.
   [[nodiscard]] double gap() const {

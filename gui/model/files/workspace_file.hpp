@@ -54,6 +54,9 @@ struct Workspace {
   Preferences layout = {};  ///< without what is the user's alone: scale, wheel, recent files
 };
 
+/// Whether a text is meant to be one: its head names the key.
+[[nodiscard]] bool looks_like_workspace(std::string_view text);
+
 /// `path` is the workspace's: names of files are relative to its folder. Throws InputError (file:line:column) for what is no workspace, of a
 /// later version, or has a key or value that none has.
 [[nodiscard]] Workspace read_workspace(std::string_view text, const std::string& path);

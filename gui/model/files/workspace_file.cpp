@@ -1,4 +1,4 @@
-#include "gui/model/workspace/workspace_file.hpp"
+#include "gui/model/files/workspace_file.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -109,10 +109,7 @@ void read_object(const Value& value, std::string_view what, const Row& rows, Arg
 }
 
 std::string absolute(const std::string& path, const std::string& base) {
-  std::error_code error;
-  const std::filesystem::path there = io::relative_to(base, path);
-  const auto whole = std::filesystem::absolute(there, error);
-  return error ? there.string() : whole.lexically_normal().string();
+  return absolute_path(io::relative_to(base, path));
 }
 
 /// As short as it is from the folder of `base`; a file of another tree keeps its whole name.
@@ -353,6 +350,11 @@ void write_range(JsonWriter& out, const Workspace& workspace) {
 }
 
 }  // namespace
+
+bool looks_like_workspace(std::string_view text) {
+  constexpr std::size_t kHead = 4096;
+  return text.substr(0, kHead).find(kVersionKey) != std::string_view::npos;
+}
 
 Workspace read_workspace(std::string_view text, const std::string& path) {
   const io::Document document = io::Document::parse(text, path);
