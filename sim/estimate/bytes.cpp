@@ -48,7 +48,8 @@ double sum_of(const std::vector<model::KeptTensor>& tensors) {
 
 /// 2 x 2 T f / t: the backward of a gated activation needs its two inputs' gradients while the kept ones still stand.
 double backward_bytes(const Setting& setting, const model::Layer& layer) {
-  const double each = kHalf * tokens_of(setting.split) / setting.split.tensor;
+  const model::Shares shares = model::shares_of(layer, setting.split);
+  const double each = kHalf * static_cast<double>(shares.tokens) / static_cast<double>(shares.tensor);
   double widest = layer.mlp ? static_cast<double>(layer.mlp->ffn) : 0;
   if (layer.experts)
     widest = std::max(widest, static_cast<double>(layer.experts->ffn * layer.experts->top_k));

@@ -21,6 +21,8 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 36;  ///< tokens of a mic
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
 constexpr double kMostParameters = 4.6e18;
+constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
+constexpr std::size_t kMostProducts = 2;  ///< at an end of an encoder
 
 struct Size {
   std::string_view name;
@@ -109,12 +111,28 @@ class ModelCheck {
         1)
       refuse(what + " has two mixers; a layer has one of attention, latent_attention and mamba");
     if (layer.mlp && layer.experts) refuse(what + " has an mlp and experts; a layer has one of them");
-    sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens}});
+    sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens},
+                 Size{"tables", layer.tables, 0, kMostTables}});
+    products("before " + what, layer.before, model_.hidden_of(layer));
+    products("behind " + what, layer.behind, model_.hidden);
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
     if (layer.experts) experts(what, *layer.experts);
+  }
+
+  /// `width` is what the last of them makes.
+  void products(const std::string& what, const std::vector<Product>& list, std::int64_t width) const {
+    if (list.size() > kMostProducts)
+      refuse(
+          fmt::format("there are {} products {}; at most {} are allowed", list.size(), what, kMostProducts));
+    for (const Product& product : list)
+      sizes("a product " + what, {Size{"inputs", product.inputs}, Size{"outputs", product.outputs},
+                                  Size{"tokens", product.tokens, 0, kMostTokens}});
+    if (!list.empty() && list.back().outputs != width)
+      refuse(fmt::format("outputs of the last product {} is {}; it must be {}, the width that follows it",
+                         what, list.back().outputs, width));
   }
 
   void attention(const std::string& what, const Attention& attention) const {
@@ -179,11 +197,23 @@ class ModelCheck {
       inner +=
           4.0 * (static_cast<double>(layer.experts->experts) * static_cast<double>(layer.experts->ffn + 1) +
                  static_cast<double>(layer.experts->shared_ffn));
-    return h * (inner + 8);
+    double ends = static_cast<double>(layer.tables);
+    for (const auto* list : {&layer.before, &layer.behind})
+      for (const Product& product : *list)
+        ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
+    return h * (inner + 8) + ends;
   }
 
   const Model& model_;
 };
+
+/// Of a layer's sample, and of what its products see.
+std::int64_t most_tokens(const Layer& layer) {
+  std::int64_t most = layer.tokens;
+  for (const auto* list : {&layer.before, &layer.behind})
+    for (const Product& product : *list) most = std::max(most, product.tokens);
+  return most;
+}
 
 class SplitCheck {
  public:
@@ -219,7 +249,7 @@ class SplitCheck {
         refuse(fmt::format("{} is {}; it must be a whole number from {} to {}", size.name, size.value,
                            size.least, size.most));
     for (const Layer& layer : model_.kinds)
-      if (const std::int64_t sample = std::max(layer.tokens, split_.sequence);
+      if (const std::int64_t sample = std::max(most_tokens(layer), split_.sequence);
           sample > kMostBatch / split_.micro_batch)
         refuse(fmt::format("a microbatch has {} samples of {} tokens; at most {} tokens are allowed",
                            split_.micro_batch, sample, kMostBatch));

@@ -10,12 +10,13 @@
 namespace pipeloom::model {
 namespace {
 
-/// Forward, per token: 2 per weight that it passes.
-double product_flops(const Model& model, const Layer& layer) {
+/// Forward, of a sample of so many tokens: 2 per weight that each passes.
+double product_flops(const Model& model, const Layer& layer, std::int64_t tokens) {
   double sum = 0;
   for (const Matrix& matrix : weights_of(model, layer).matrices)
     sum += 2.0 * static_cast<double>(matrix.inputs) * static_cast<double>(matrix.outputs) *
-           static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k);
+           static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k) *
+           static_cast<double>(matrix.tokens != 0 ? matrix.tokens : tokens);
   return sum;
 }
 
@@ -47,8 +48,8 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
 double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
                    std::span<const std::int64_t> documents) {
   const bool packed = layer.tokens == 0 && !documents.empty();
-  const std::int64_t tokens = layer.tokens != 0 ? layer.tokens : sequence;
-  double out = static_cast<double>(tokens) * product_flops(model, layer);
+  const std::int64_t tokens = sample_tokens(layer, sequence);
+  double out = product_flops(model, layer, tokens);
   if (!packed) return out + mixing_flops(layer, tokens, full_square);
   for (const std::int64_t length : documents) out += mixing_flops(layer, length, full_square);
   return out;

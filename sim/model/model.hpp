@@ -24,6 +24,7 @@ struct Attention {
   bool head_norms = false;  ///< a norm of head_dim weights on queries, another on keys
   bool causal = true;       ///< a query sees no later key
   std::int64_t window = 0;  ///< a query sees so many keys at most; 0: all
+  bool key_bias = true;     ///< qkv_bias holds for keys too; Whisper's have none
 };
 
 /// Attention over a compressed cache of keys and values (DeepSeek's MLA).
@@ -62,6 +63,17 @@ struct Experts {
   bool router_bias = false;
 };
 
+/// A product at an end of an encoder: patches or sound into its width, its states into the decoder's.
+struct Product {
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::int64_t tokens = 0;  ///< of a sample that it sees; 0: the layer's
+  bool bias = false;
+  bool activation = false;  ///< one behind it
+};
+
+enum class NormKind : std::uint8_t { Rms, Layer };  ///< one weight a channel, or a weight and a bias
+
 /// A layer of one kind: a mixer, a feed-forward part, or both, each behind a norm of its own.
 struct Layer {
   char letter = 'T';
@@ -73,6 +85,10 @@ struct Layer {
   std::optional<Experts> experts;
   std::int64_t hidden = 0;  ///< its own width, of encoders; 0: the model's
   std::int64_t tokens = 0;  ///< tokens of a sample that it sees, of encoders; 0: those of the text sequence
+  std::optional<NormKind> norm = {};  ///< its own, of encoders; none: the model's
+  std::vector<Product> before = {};   ///< in front of it: an encoder's patch embedding or convolutions
+  std::vector<Product> behind = {};   ///< an encoder's projector
+  std::int64_t tables = 0;  ///< weights of no product: positions, class tokens and norms at an encoder's ends
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.
@@ -80,8 +96,6 @@ struct Profile {
   std::map<char, std::array<Ticks, 3>> ticks;
   TimeUnit unit = TimeUnit::Millisecond;
 };
-
-enum class NormKind : std::uint8_t { Rms, Layer };  ///< one weight a channel, or a weight and a bias
 
 struct Model {
   std::string name;
@@ -107,6 +121,7 @@ struct Model {
   [[nodiscard]] std::int64_t hidden_of(const Layer& layer) const {
     return layer.hidden != 0 ? layer.hidden : hidden;
   }
+  [[nodiscard]] NormKind norm_of(const Layer& layer) const { return layer.norm.value_or(norm); }
 };
 
 /// How a model is cut up and fed.

@@ -31,7 +31,7 @@ void for_each_kind(const Model& model, Visit&& visit) {
 }
 
 std::int64_t final_norm_of(const Model& model) {
-  return model.final_norm ? norm_size(model, model.hidden) : 0;
+  return model.final_norm ? norm_size(model.norm, model.hidden) : 0;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Parameters mtp_parameters(const Model& model) {
   const Layer* layer = model.find(model.mtp_letter);
   if (model.mtp == 0 || layer == nullptr) return out;
   Parameters one = parameters_of(model, *layer);
-  one.dense += 2 * model.hidden * model.hidden + 3 * norm_size(model, model.hidden);
+  one.dense += 2 * model.hidden * model.hidden + 3 * norm_size(model.norm, model.hidden);
   out.dense = model.mtp * one.dense;
   out.experts = model.mtp * one.experts;
   return out;

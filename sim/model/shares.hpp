@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/model/model.hpp"
+#include "sim/model/weights.hpp"
 
 namespace pipeloom::model {
 
@@ -19,11 +20,22 @@ struct Shares {
       1;  ///< ranks that share tokens outside of products: t with sequence parallelism, else 1
 };
 
-/// Of a layer, whose samples may have another number of tokens than the text.
-[[nodiscard]] inline Shares shares_of(const Layer& layer, const Split& split) {
-  const std::int64_t sample = layer.tokens != 0 ? layer.tokens : split.sequence;
-  return {ceil_divide(split.micro_batch * sample, split.context), split.tensor,
+/// Of samples with so many tokens.
+[[nodiscard]] inline Shares shares_of_samples(std::int64_t tokens, const Split& split) {
+  return {ceil_divide(split.micro_batch * tokens, split.context), split.tensor,
           split.sequence_parallel ? split.tensor : 1};
+}
+/// Tokens of a layer's sample, which may be others than the text's.
+[[nodiscard]] inline std::int64_t sample_tokens(const Layer& layer, std::int64_t sequence) {
+  return layer.tokens != 0 ? layer.tokens : sequence;
+}
+[[nodiscard]] inline Shares shares_of(const Layer& layer, const Split& split) {
+  return shares_of_samples(sample_tokens(layer, split.sequence), split);
+}
+/// Of one of the layer's matrices, or of a product at its end.
+template <class WithTokens>
+[[nodiscard]] Shares shares_of(const WithTokens& product, const Layer& layer, const Split& split) {
+  return product.tokens != 0 ? shares_of_samples(product.tokens, split) : shares_of(layer, split);
 }
 /// Of embedding and head.
 [[nodiscard]] inline Shares shares_of(const Split& split) {

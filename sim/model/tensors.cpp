@@ -193,8 +193,8 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
   Terms t;
   t.tokens = static_cast<double>(shares.tokens);
   t.hidden = static_cast<double>(model.hidden_of(layer));
-  t.keys = static_cast<double>(layer.tokens != 0 ? layer.tokens : split.sequence);
-  t.statistics = model.norm == NormKind::Rms ? 1 : 2;
+  t.keys = static_cast<double>(sample_tokens(layer, split.sequence));
+  t.statistics = model.norm_of(layer) == NormKind::Rms ? 1 : 2;
   t.flash = split.flash;
   t.dropout = model.dropout;
   set_mixer(t, layer, split);
@@ -225,6 +225,18 @@ bool is_recomputed(const Row& row, Recomputation recomputation, const std::vecto
   });
 }
 
+/// Of an encoder's patch embedding or projector.
+void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
+                         const std::vector<Product>& products, const Layer& layer, const Split& split) {
+  for (const Product& product : products) {
+    const Shares shares = shares_of(product, layer, split);
+    const double each = 2 * static_cast<double>(shares.tokens) / static_cast<double>(shares.sequence);
+    out.push_back({module, "input", each * static_cast<double>(product.inputs), true});
+    if (product.activation)
+      out.push_back({module, "activation input", each * static_cast<double>(product.outputs), false});
+  }
+}
+
 }  // namespace
 
 std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
@@ -242,13 +254,15 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
     const double bytes = row.bytes(terms) / divisor_of(row.among, shares);
     if (bytes > 0) out.push_back({row.module, row.name, bytes, row.until == Until::Weight});
   }
+  add_product_tensors(out, kBefore, layer.before, layer, split);
+  add_product_tensors(out, kBehind, layer.behind, layer, split);
   return out;
 }
 
 std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
-  const Shares shares = shares_of(layer, split);
   std::vector<KeptTensor> out;
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    const Shares shares = shares_of(matrix, layer, split);
     const auto width = static_cast<double>(matrix.outputs);
     const double bytes =
         matrix.experts != 0

@@ -33,10 +33,14 @@ Traffic activation(double elements, bool gated) {
 
 /// Scores, softmax and dropout that pass through memory: 13 bytes per score (queries x keys x heads of the rank).
 Traffic scores_of(const Attention& attention, const Layer& layer, const Split& split, const Amounts& a) {
-  const std::int64_t keys = layer.tokens != 0 ? layer.tokens : split.sequence;
+  const std::int64_t keys = sample_tokens(layer, split.sequence);
   const double bytes =
       13 * a.tokens * static_cast<double>(keys) * static_cast<double>(attention.heads) / a.tensor;
   return {"scores", bytes, kGptBackward * bytes, 4};
+}
+
+Traffic gpt_activation(double elements) {
+  return {"activation", 8 * elements, kGptBackward * 8 * elements, 1};
 }
 
 // The list of layer norms, per layer: 34 T h + 8 T f / t + 13 T s a / t bytes forward (f = 4 h: 32 T h / t), 1.5 times that backward.
@@ -46,8 +50,7 @@ void add_gpt_list(std::vector<Traffic>& out, const Layer& layer, const Split& sp
     out.push_back({"norm, dropout, residual", 17 * a.states(), kGptBackward * 17 * a.states(), 3});
   if (layer.attention && !split.flash) out.push_back(scores_of(*layer.attention, layer, split, a));
   if (!layer.mlp) return;
-  const double bytes = 8 * a.tokens * inner_of(*layer.mlp) / a.tensor;
-  out.push_back({"activation", bytes, kGptBackward * bytes, 1});
+  out.push_back(gpt_activation(a.tokens * inner_of(*layer.mlp) / a.tensor));
 }
 
 // The list of RMS norms, per norm, residual, and so on.
@@ -97,6 +100,16 @@ void add_experts_traffic(std::vector<Traffic>& out, const Experts& experts, cons
     out.push_back(activation(a.tokens * static_cast<double>(experts.shared_ffn) / a.tensor, experts.gated));
 }
 
+/// Activations of an encoder's patch embedding or projector.
+void add_product_traffic(std::vector<Traffic>& out, const Model& model, const std::vector<Product>& products,
+                         const Layer& layer, const Split& split) {
+  for (const Product& product : products) {
+    if (!product.activation) continue;
+    const double elements = amounts_of(shares_of(product, layer, split), product.outputs).states();
+    out.push_back(model.norm == NormKind::Layer ? gpt_activation(elements) : activation(elements, false));
+  }
+}
+
 }  // namespace
 
 void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Layer& layer,
@@ -113,6 +126,8 @@ void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Laye
   if (layer.latent_attention) add_latent_traffic(out, *layer.latent_attention, a);
   if (layer.mamba) add_mamba_traffic(out, *layer.mamba, a);
   if (layer.experts) add_experts_traffic(out, *layer.experts, shares, split, a);
+  add_product_traffic(out, model, layer.before, layer, split);
+  add_product_traffic(out, model, layer.behind, layer, split);
 }
 
 void add_embedding_traffic(std::vector<Traffic>& out, const Model& model, const Split& split) {

@@ -11,6 +11,10 @@
 
 namespace pipeloom::model {
 
+/// Names of an encoder's products in front of its first layer and behind its last one.
+inline constexpr std::string_view kBefore = "patches";
+inline constexpr std::string_view kBehind = "projector";
+
 /// How tensor parallelism cuts a matrix: not at all, by its outputs, or by its inputs.
 enum class Cut : std::uint8_t { Whole, Columns, Rows };
 
@@ -21,6 +25,7 @@ struct Matrix {
   std::int64_t outputs = 0;
   Cut cut = Cut::Whole;
   std::int64_t experts = 0;  ///< 0: one that every token passes; else so many, top_k for each token
+  std::int64_t tokens = 0;   ///< of a sample that it sees; 0: the layer's
 
   [[nodiscard]] std::int64_t size() const { return inputs * outputs * (experts == 0 ? 1 : experts); }
 };
@@ -46,7 +51,7 @@ class ShortList {
 };
 
 struct Weights {
-  ShortList<Matrix, 12> matrices;
+  ShortList<Matrix, 16> matrices;
   ShortList<Vector, 16> vectors;
 };
 
@@ -54,8 +59,8 @@ struct Weights {
 [[nodiscard]] Weights weights_of(const Model& model, const Layer& layer);
 
 /// Weights of one norm of `width` channels.
-[[nodiscard]] inline std::int64_t norm_size(const Model& model, std::int64_t width) {
-  return model.norm == NormKind::Rms ? width : 2 * width;
+[[nodiscard]] inline std::int64_t norm_size(NormKind norm, std::int64_t width) {
+  return norm == NormKind::Rms ? width : 2 * width;
 }
 
 /// Parts of a layer: mixer and feed-forward, each behind a norm.

@@ -18,7 +18,8 @@ double as_bytes(std::int64_t tokens, std::int64_t width) {
 }
 
 /// Matrices that are not cut see the tokens of the sequence's share, the others those of all t ranks.
-Gemm gemm_of(const Matrix& matrix, const Layer& layer, const Split& split, const Shares& shares) {
+Gemm gemm_of(const Matrix& matrix, const Layer& layer, const Split& split) {
+  const Shares shares = shares_of(matrix, layer, split);
   Gemm gemm{matrix.what, shares.tokens, matrix.inputs, matrix.outputs, 1};
   if (matrix.experts != 0) {
     gemm.m = expert_tokens(*layer.experts, shares, split);
@@ -54,7 +55,7 @@ void add_region(Work& work, std::string_view what, const Shares& shares, std::in
 
 /// One entry per length: packed documents attend to themselves alone.
 void add_core(Work& work, CoreAttention core, const Layer& layer, const Split& split) {
-  const std::int64_t sample = layer.tokens != 0 ? layer.tokens : split.sequence;
+  const std::int64_t sample = sample_tokens(layer, split.sequence);
   const bool heads = shares_heads(core.heads, core.kv_heads, split);
   const std::int64_t ranks = std::int64_t{split.tensor} * (heads ? split.context : 1);
   core.heads /= ranks;
@@ -160,7 +161,7 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   work.traffic.reserve(12);
   work.collectives.reserve(12);
   for (const Matrix& matrix : weights_of(model, layer).matrices)
-    work.gemms.push_back(gemm_of(matrix, layer, split, shares));
+    work.gemms.push_back(gemm_of(matrix, layer, split));
   if (layer.attention) add_attention(work, *layer.attention, layer, split, shares);
   if (layer.latent_attention) {
     const LatentAttention& latent = *layer.latent_attention;

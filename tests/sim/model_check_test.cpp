@@ -54,6 +54,22 @@ TEST_CASE("model check: sizes and letters") {
       "the MTP layers' letter 'D' has no kind");
 }
 
+TEST_CASE("model check: an encoder's ends") {
+  const auto refuses_layer = [](const std::function<void(Layer&)>& change, const std::string& message) {
+    refuses([&](Model& m) { m = encoder(), change(m.kinds.back()); }, message);
+  };
+  refuses_layer([](Layer& l) { l.before.resize(3); }, "there are 3 products before layer 'P'; at most 2");
+  refuses_layer([](Layer& l) { l.before[0].inputs = 0; }, "inputs of a product before layer 'P' is 0");
+  refuses_layer([](Layer& l) { l.behind[0].tokens = -1; }, "tokens of a product behind layer 'P' is -1");
+  refuses_layer(
+      [](Layer& l) { l.before[0].outputs = 32; },
+      "outputs of the last product before layer 'P' is 32; it must be 64, the width that follows it");
+  refuses_layer(
+      [](Layer& l) { l.behind[1].outputs = 64; },
+      "outputs of the last product behind layer 'P' is 64; it must be 256, the width that follows it");
+  refuses_layer([](Layer& l) { l.tables = -1; }, "tables of layer 'P' is -1");
+}
+
 TEST_CASE("model check: a profile alone needs times for its letters") {
   Model model;
   Layer layer;

@@ -106,5 +106,23 @@ TEST_CASE("model parameters: latent attention") {
         attention - 1536 * (7168 + 128 * 192 + 1) + 7168 * 128 * 192 + 3 * 7168 * 18432 + 2 * 7168);
 }
 
+TEST_CASE("model parameters: an encoder with its ends") {
+  const Model model = encoder();
+  Layer layer = *model.find('P');
+  // Four matrices with biases, two products, two norms of weights and biases; patches, projector, tables.
+  const std::int64_t inside = 4 * (64 * 64 + 64) + (64 * 128 + 128) + (128 * 64 + 64) + 2 * 2 * 64;
+  const std::int64_t ends = 48 * 64 + (256 * 512 + 512) + (512 * 256 + 256) + 7;
+  CHECK(parameters_of(model, layer).all() == inside + ends);
+  layer.attention->key_bias = false;
+  CHECK(parameters_of(model, layer).all() == inside + ends - 64);
+  layer.norm.reset();  // the decoder's, of weights alone
+  CHECK(parameters_of(model, layer).all() == inside + ends - 64 - 2 * 64);
+  // Ends are not cut; of the layer, the matrices, the bias of queries and values, and that of fc1 are.
+  Split split;
+  split.tensor = 2;
+  CHECK(local_parameters(model, layer, split).all() ==
+        ends + (4 * 64 * 64 + 2 * 64 * 128 + 2 * 64 + 128) / 2 + 64 + 64 + 2 * 64);
+}
+
 }  // namespace
 }  // namespace pipeloom::model::model_parameters_test

@@ -85,4 +85,23 @@ inline Model hybrid(const HybridSizes& sizes) {
   return model;
 }
 
+/// One layer of an encoder over 100 tokens of width 64 in front of a decoder of width 256: patches of 48 pixels, and a projector of 25 tokens, four
+/// merged into each. 7 weights besides.
+inline Model encoder() {
+  Layer layer;
+  layer.letter = 'P';
+  layer.hidden = 64;
+  layer.tokens = 100;
+  layer.norm = NormKind::Layer;
+  layer.attention = Attention{4, 4, 16, true, true, false, false};
+  layer.mlp = Mlp{128, false, true};
+  layer.before = {{48, 64}};
+  layer.behind = {{256, 512, 25, true, true}, {512, 256, 25, true}};
+  layer.tables = 7;
+  Model model = llama({2, 256, 512, 4, 4, 1000});
+  model.kinds.push_back(layer);
+  model.layers = "PTT";
+  return model;
+}
+
 }  // namespace pipeloom::model::shapes

@@ -145,5 +145,29 @@ TEST_CASE("model tensors: stand-ins for weight gradients, one a shape") {
   CHECK(stand_in_bytes(model, "", split) == 0);
 }
 
+TEST_CASE("model tensors: an encoder keeps its patches and what its projector needs") {
+  const Model model = encoder();
+  const Layer& layer = *model.find('P');
+  Layer without = layer;
+  without.before.clear();
+  without.behind.clear();
+  Split split = split_of(1, true, 4096, 2);
+  // 200 patches of 48; 50 merged tokens: the inputs of two products and the activation's input between them.
+  const double ends = 2 * 200.0 * 48 + 2 * 50.0 * (256 + 512 + 512);
+  CHECK(sum_of(kept_tensors(model, layer, split, Recomputation::None)) -
+            sum_of(kept_tensors(model, without, split, Recomputation::None)) ==
+        ends);
+  // Outputs' gradients wait for the weights' pass.
+  CHECK(sum_of(gradients_for_weight(model, layer, split)) -
+            sum_of(gradients_for_weight(model, without, split)) ==
+        2 * 200.0 * 64 + 2 * 50.0 * (512 + 256));
+  // Its norms keep two numbers a token, as layer norms do, in a model of RMS norms.
+  Layer rms = without;
+  rms.norm.reset();
+  CHECK(sum_of(kept_tensors(model, without, split, Recomputation::None)) -
+            sum_of(kept_tensors(model, rms, split, Recomputation::None)) ==
+        2 * 4 * 200.0);
+}
+
 }  // namespace
 }  // namespace pipeloom::model::model_tensors_test

@@ -229,5 +229,24 @@ TEST_CASE("model work: collectives of context parallelism") {
   CHECK(queries.collectives[0].bytes == 2.0 * 4096 * 2 * 8 * 128);
 }
 
+TEST_CASE("model work: products at an encoder's ends see tokens of their own") {
+  const Model model = encoder();
+  const Layer& layer = *model.find('P');
+  const Work work = work_of(model, layer, split_of(1, 4096, 3));
+  const std::vector<Product> found = products(work);
+  REQUIRE(found.size() == 7);
+  CHECK(found[0] == Product{"patches", 300, 48, 64, 1});  // 3 samples of the layer's 100
+  CHECK(found[5] == Product{"projector", 75, 256, 512, 1});
+  CHECK(found[6] == Product{"projector", 75, 512, 256, 1});
+  // Tensor ranks share their tokens, not their weights.
+  CHECK(products(work_of(model, layer, split_of(2, 4096, 3)))[5] == Product{"projector", 38, 256, 512, 1});
+  Split whole = split_of(2, 4096, 3);
+  whole.sequence_parallel = false;
+  CHECK(products(work_of(model, layer, whole))[5] == Product{"projector", 75, 256, 512, 1});
+  // The one activation between them, in the list of the model: 4 bytes an element there, 6 back.
+  CHECK(work.traffic.back().forward == 4.0 * 75 * 512);
+  CHECK(work.traffic.back().backward == 6.0 * 75 * 512);
+}
+
 }  // namespace
 }  // namespace pipeloom::model::model_work_test

@@ -43,7 +43,15 @@ const Value* Fields::find(std::string_view key) {
   return value == nullptr || value->is(ValueKind::Null) ? nullptr : value;
 }
 
+const Assumed* Fields::assumed(std::string_view key) const {
+  if (object_.find(key) != nullptr) return nullptr;
+  const auto found =
+      std::find_if(assumed_.begin(), assumed_.end(), [&](const Assumed& one) { return one.key == key; });
+  return found == assumed_.end() ? nullptr : &*found;
+}
+
 void Fields::read(std::string_view key, std::int64_t& out) {
+  if (const Assumed* size = assumed(key)) out = size->value;
   if (const Value* value = find(key)) out = whole_number(*value, path_of(key));
 }
 
@@ -72,10 +80,10 @@ void Fields::read(std::string_view key, std::string& out) {
 
 void Fields::need(std::string_view key, std::int64_t& out) {
   const Value* value = find(key);
-  if (value == nullptr)
+  if (value == nullptr && assumed(key) == nullptr)
     throw InputError(object_.where(),
                      fmt::format("{} is missing; give it as a whole number", shortened(path_of(key), 80)));
-  out = whole_number(*value, path_of(key));
+  read(key, out);
 }
 
 void Fields::finish() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "sim/io/json/json_value.hpp"
 
 namespace pipeloom::io::models {
+
+/// A size that holds where a file leaves it out.
+struct Assumed {
+  std::string_view key;
+  std::int64_t value = 0;
+};
 
 /// Walks one object. Every reader throws InputError at the value for another type or a number out of range; a member that is missing leaves the
 /// default. `path` begins every message: "kinds.T.attention".
@@ -28,6 +35,8 @@ class Fields {
   void read(std::string_view key, std::string& out);
   /// Throws InputError where it is missing.
   void need(std::string_view key, std::int64_t& out);
+  /// Of whole numbers that are missing (not null). REQUIRES: `sizes` outlives this.
+  void assume(std::span<const Assumed> sizes) { assumed_ = sizes; }
   /// Throws InputError for the first member that nobody asked for.
   void finish() const;
 
@@ -36,9 +45,12 @@ class Fields {
   [[nodiscard]] const Value& object() const { return object_; }
 
  private:
+  [[nodiscard]] const Assumed* assumed(std::string_view key) const;
+
   const Value& object_;
   std::string path_;
   std::vector<std::string> asked_ = {};
+  std::span<const Assumed> assumed_ = {};
 };
 
 /// "PATH is 12; it must be ALLOWED" at the value's place.

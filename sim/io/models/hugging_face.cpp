@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/io/models/fields.hpp"
 #include "sim/io/models/model_readers.hpp"
+#include "sim/io/models/towers.hpp"
 #include "sim/model/check.hpp"
 
 namespace pipeloom::io {
@@ -22,6 +25,8 @@ constexpr std::int64_t kMostDefaultSequence = 8192;
 struct Family {
   std::string_view type;
   void (*read)(Fields&, Model&);
+  /// Of the configuration class, for `text_config`: published files leave these out there.
+  std::span<const models::Assumed> assumed = {};
 };
 
 /// What nearly all have in common.
@@ -37,7 +42,8 @@ std::int64_t layer_count(Fields& fields) {
   std::int64_t layers = 0;
   fields.need("num_hidden_layers", layers);
   if (layers < 1 || layers > 4096)
-    models::refuse(*fields.find("num_hidden_layers"), "num_hidden_layers", "a whole number from 1 to 4096");
+    models::refuse(*fields.find("num_hidden_layers"), fields.path_of("num_hidden_layers"),
+                   "a whole number from 1 to 4096");
   return layers;
 }
 
@@ -270,38 +276,136 @@ void read_nemotron_h(Fields& fields, Model& out) {
   out.kinds = {mamba, attention, mlp};
 }
 
-constexpr Family kFamilies[] = {
-    {"llama", read_llama},         {"mistral", read_mistral},       {"mixtral", read_mixtral},
-    {"qwen2", read_qwen2},         {"qwen2_moe", read_qwen2_moe},   {"qwen3", read_qwen3},
-    {"qwen3_moe", read_qwen3_moe}, {"deepseek_v2", read_deepseek},  {"deepseek_v3", read_deepseek},
-    {"gpt2", read_gpt2},           {"nemotron_h", read_nemotron_h},
+constexpr models::Assumed kLlamaSizes[] = {{"vocab_size", 32000},        {"hidden_size", 4096},
+                                           {"intermediate_size", 11008}, {"num_hidden_layers", 32},
+                                           {"num_attention_heads", 32},  {"max_position_embeddings", 2048}};
+constexpr models::Assumed kMistralSizes[] = {{"vocab_size", 32000},
+                                             {"hidden_size", 4096},
+                                             {"intermediate_size", 14336},
+                                             {"num_hidden_layers", 32},
+                                             {"num_attention_heads", 32},
+                                             {"num_key_value_heads", 8},
+                                             {"max_position_embeddings", 131072},
+                                             {"sliding_window", 4096}};
+constexpr models::Assumed kQwen2Sizes[] = {{"vocab_size", 151936},
+                                           {"hidden_size", 4096},
+                                           {"intermediate_size", 22016},
+                                           {"num_hidden_layers", 32},
+                                           {"num_attention_heads", 32},
+                                           {"num_key_value_heads", 32},
+                                           {"max_position_embeddings", 32768}};
+constexpr models::Assumed kQwen3Sizes[] = {{"vocab_size", 151936},
+                                           {"hidden_size", 4096},
+                                           {"intermediate_size", 22016},
+                                           {"num_hidden_layers", 32},
+                                           {"num_attention_heads", 32},
+                                           {"num_key_value_heads", 32},
+                                           {"max_position_embeddings", 32768},
+                                           {"head_dim", 128}};
+constexpr models::Assumed kQwen2VlSizes[] = {{"vocab_size", 152064},
+                                             {"hidden_size", 8192},
+                                             {"intermediate_size", 29568},
+                                             {"num_hidden_layers", 80},
+                                             {"num_attention_heads", 64},
+                                             {"num_key_value_heads", 8},
+                                             {"max_position_embeddings", 32768}};
+
+constexpr Family kDecoders[] = {
+    {"llama", read_llama, kLlamaSizes}, {"mistral", read_mistral, kMistralSizes},
+    {"mixtral", read_mixtral},          {"qwen2", read_qwen2, kQwen2Sizes},
+    {"qwen2_moe", read_qwen2_moe},      {"qwen3", read_qwen3, kQwen3Sizes},
+    {"qwen3_moe", read_qwen3_moe},      {"deepseek_v2", read_deepseek},
+    {"deepseek_v3", read_deepseek},     {"gpt2", read_gpt2},
+    {"nemotron_h", read_nemotron_h},
+};
+
+constexpr Family kQwenVlText = {"qwen2_vl_text", read_qwen2, kQwen2VlSizes};
+
+/// The family of this type; throws InputError with the list of them at the value of `fields`' "model_type".
+const Family& family_of(Fields& fields, std::string_view type, std::span<const Family> families) {
+  const auto found =
+      std::find_if(families.begin(), families.end(), [&](const Family& one) { return one.type == type; });
+  if (found != families.end()) return *found;
+  const Value* value = fields.find("model_type");
+  std::vector<std::string> types;
+  for (const Family& family : families) types.emplace_back(family.type);
+  throw InputError::unknown_name(value == nullptr ? fields.object().where() : value->where(),
+                                 fields.path_of("model_type"), type, types);
+}
+
+Fields text_fields(Fields& fields) {
+  const Value* value = fields.find("text_config");
+  if (value == nullptr)
+    throw InputError(fields.object().where(),
+                     "text_config is missing; give the decoder's sizes as an object");
+  return {*value, fields.path_of("text_config")};
+}
+
+/// Newer files say beside `text_config` that the embeddings are tied, older ones in it.
+void read_decoder(Fields& fields, Fields& text, const Family& family, Model& out) {
+  text.assume(family.assumed);
+  family.read(text, out);
+  bool tied = false;
+  fields.read("tie_word_embeddings", tied);
+  out.tied = out.tied || tied;
+}
+
+/// A decoder of any type, of this one unless it says another.
+void read_text(Fields& fields, std::string type, Model& out) {
+  Fields text = text_fields(fields);
+  text.read("model_type", type);
+  read_decoder(fields, text, family_of(text, type, kDecoders), out);
+}
+
+void read_llava(Fields& fields, Model& out) {
+  read_text(fields, "llama", out);
+  models::add_llava_tower(fields, out);
+}
+
+/// Published files have the decoder's keys beside `vision_config`, newer ones in `text_config`.
+void read_qwen_vl_text(Fields& fields, Model& out) {
+  if (fields.find("text_config") == nullptr) return read_qwen2(fields, out);
+  Fields text = text_fields(fields);
+  read_decoder(fields, text, kQwenVlText, out);
+}
+
+void read_qwen2_vl(Fields& fields, Model& out) {
+  read_qwen_vl_text(fields, out);
+  models::add_qwen2_vl_tower(fields, out);
+}
+
+void read_qwen2_5_vl(Fields& fields, Model& out) {
+  read_qwen_vl_text(fields, out);
+  models::add_qwen2_5_vl_tower(fields, out);
+}
+
+void read_qwen2_audio(Fields& fields, Model& out) {
+  read_text(fields, "qwen2", out);
+  models::add_qwen2_audio_tower(fields, out);
+}
+
+constexpr Family kWithTowers[] = {
+    {"llava", read_llava},
+    {"qwen2_vl", read_qwen2_vl},
+    {"qwen2_5_vl", read_qwen2_5_vl},
+    {"qwen2_audio", read_qwen2_audio},
 };
 
 }  // namespace
-
-std::vector<std::string> hugging_face_types() {
-  std::vector<std::string> types;
-  for (const Family& family : kFamilies) types.emplace_back(family.type);
-  return types;
-}
 
 Model read_hugging_face(const Value& root) {
   Fields fields(root, "");
   std::string type;
   fields.read("model_type", type);
-  const auto* const family = std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                                          [&](const Family& f) { return f.type == type; });
-  if (family == std::end(kFamilies)) {
-    const Value* value = root.find("model_type");
-    throw InputError::unknown_name(value == nullptr ? root.where() : value->where(), "model_type", type,
-                                   hugging_face_types());
-  }
+  std::vector<Family> families(std::begin(kDecoders), std::end(kDecoders));
+  families.insert(families.end(), std::begin(kWithTowers), std::end(kWithTowers));
+  const Family& family = family_of(fields, type, families);
   Model out;
   out.where = root.where();
   out.name = type;
   fields.read("_name_or_path", out.name);
   out.source = "config.json of Hugging Face";
-  family->read(fields, out);
+  family.read(fields, out);
   out.sequence = std::min(out.sequence, kMostDefaultSequence);
   model::check(out);
   return out;

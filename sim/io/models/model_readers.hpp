@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/io/json/json_value.hpp"
 #include "sim/model/model.hpp"
@@ -19,8 +18,6 @@ namespace pipeloom::io {
 /// Hugging Face's config.json, by "model_type". Keys that say nothing of sizes are passed over; a model type that is not known throws InputError. The
 /// default sequence is max_position_embeddings, at most 8192.
 [[nodiscard]] model::Model read_hugging_face(const Value& root);
-/// The model types that are read.
-[[nodiscard]] std::vector<std::string> hugging_face_types();
 
 /// Megatron-LM's arguments, one behind the other with blanks or line ends between: "--num-layers 32 --hidden-size 4096 ...". Comments
 /// from '#' to the end of the line, and backslashes at ends of lines, are passed over, and so are options that say nothing of sizes. `name` is the file's in

@@ -29,6 +29,7 @@ void read_part(Fields& fields, model::Attention& out) {
   fields.read("head_norms", out.head_norms);
   fields.read("causal", out.causal);
   fields.read("window", out.window);
+  fields.read("key_bias", out.key_bias);
 }
 
 void read_part(Fields& fields, model::LatentAttention& out) {
@@ -64,6 +65,34 @@ void read_part(Fields& fields, model::Experts& out) {
   fields.read("router_bias", out.router_bias);
 }
 
+void read_products(Fields& layer, std::string_view key, std::vector<model::Product>& out) {
+  const Value* list = layer.find(key);
+  if (list == nullptr) return;
+  const std::string path = layer.path_of(key);
+  if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of products");
+  for (const Value& item : list->items()) {
+    Fields fields(item, path);
+    model::Product& product = out.emplace_back();
+    fields.need("inputs", product.inputs);
+    fields.need("outputs", product.outputs);
+    fields.read("tokens", product.tokens);
+    fields.read("bias", product.bias);
+    fields.read("activation", product.activation);
+    fields.finish();
+  }
+}
+
+/// What is not named stays as it is.
+template <class Norm>
+void read_norm(Fields& fields, Norm& out) {
+  std::string norm;
+  fields.read("norm", norm);
+  if (norm.empty()) return;
+  if (norm != "rms" && norm != "layer")
+    refuse(*fields.object().find("norm"), fields.path_of("norm"), R"("rms" or "layer")");
+  out = norm == "rms" ? model::NormKind::Rms : model::NormKind::Layer;
+}
+
 template <class Part>
 void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out) {
   const Value* value = layer.find(key);
@@ -96,6 +125,10 @@ model::Layer read_kind(const Value& value, char letter) {
   read_part_of(fields, "experts", layer.experts);
   fields.read("hidden", layer.hidden);
   fields.read("tokens", layer.tokens);
+  read_norm(fields, layer.norm);
+  read_products(fields, "before", layer.before);
+  read_products(fields, "behind", layer.behind);
+  fields.read("tables", layer.tables);
   fields.finish();
   return layer;
 }
@@ -168,19 +201,12 @@ TimeUnit read_time_unit(Fields& fields) {
   return *unit;
 }
 
-model::NormKind read_norm(Fields& fields) {
-  std::string norm = "rms";
-  fields.read("norm", norm);
-  if (norm != "rms" && norm != "layer") refuse(*fields.object().find("norm"), "norm", R"("rms" or "layer")");
-  return norm == "rms" ? model::NormKind::Rms : model::NormKind::Layer;
-}
-
 void read_sizes(Fields& fields, model::Model& out) {
   fields.read("hidden", out.hidden);
   fields.read("vocabulary", out.vocabulary);
   fields.read("tied", out.tied);
   fields.read("head_bias", out.head_bias);
-  out.norm = read_norm(fields);
+  read_norm(fields, out.norm);
   fields.read("final_norm", out.final_norm);
   fields.read("dropout", out.dropout);
   fields.read("positions", out.positions);

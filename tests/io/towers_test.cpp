@@ -1,0 +1,264 @@
+// Vision and audio towers of Hugging Face's multimodal configurations. Sums are written out from the modules of the transformers library.
+
+#include <algorithm>
+#include <string>
+
+#include "sim/io/models/find_model.hpp"
+#include "sim/model/parameters.hpp"
+#include "sim/model/work.hpp"
+#include "support/catch.hpp"
+
+namespace pipeloom::io::towers_test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+model::Model parsed(const std::string& text) {
+  return parse_model(text, "model.json");
+}
+
+/// Parameters of all layers of these letters.
+std::int64_t parameters_of(const model::Model& model, const std::string& letters) {
+  std::int64_t sum = 0;
+  for (const char letter : model.layers)
+    if (letters.find(letter) != std::string::npos)
+      sum += model::parameters_of(model, *model.find(letter)).all();
+  return sum;
+}
+
+/// An encoder's layer with biases everywhere: queries, keys, values and output; two products; two norms with biases.
+std::int64_t encoder_layer(std::int64_t h, std::int64_t ffn) {
+  return 4 * (h * h + h) + (h * ffn + ffn) + (ffn * h + h) + 2 * 2 * h;
+}
+
+/// Of Qwen 2.5 7B, whose decoder Qwen2-VL 7B and Qwen2.5-VL 7B have.
+constexpr std::int64_t kQwen7b = 7'615'616'512;
+const std::string kQwenText = R"("hidden_size": 3584, "intermediate_size": 18944, "num_attention_heads": 28,
+    "num_hidden_layers": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 32768,
+    "use_sliding_window": false, "sliding_window": 32768, "tie_word_embeddings": false)";
+
+const std::string kClip = R"("vision_config": {"model_type": "clip_vision_model", "hidden_size": 1024,
+    "image_size": 336, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 24,
+    "patch_size": 14, "projection_dim": 768})";
+
+std::string llava(const std::string& more) {
+  // As published: the decoder's sizes are Llama's defaults, and not in the file.
+  return R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064,
+      "max_position_embeddings": 4096, "torch_dtype": "float16"}, )" +
+         more + "}";
+}
+
+TEST_CASE("towers: LLaVA 1.5 7B is CLIP ViT-L/14 at 336 pixels, a projector and Llama 7B") {
+  const model::Model found = parsed(llava(kClip));
+  CHECK(found.layers == "P" + std::string(22, 'V') + "J" + std::string(32, 'T'));
+  CHECK(found.hidden == 4096);
+  CHECK(found.sequence == 4096);
+  CHECK(found.warnings.empty());
+  // (336 / 14)^2 patches and the class token.
+  for (const char letter : {'P', 'V', 'J'}) {
+    CHECK(found.find(letter)->tokens == 24 * 24 + 1);
+    CHECK(found.find(letter)->hidden == 1024);
+    CHECK_FALSE(found.find(letter)->attention->causal);
+  }
+  const std::int64_t h = 1024;
+  // 14 x 14 pixels of 3 colours; class token; positions; norms in front and behind.
+  const std::int64_t ends = 3 * 14 * 14 * h + h + (576 + 1) * h + 2 * h + 2 * h;
+  const std::int64_t tower = 24 * encoder_layer(h, 4096) + ends;
+  CHECK(tower == 303'507'456);  // as published
+  const std::int64_t projector = (h * 4096 + 4096) + (4096 * 4096 + 4096);
+  CHECK(parameters_of(found, "PVJ") == tower + projector);
+  // Llama 7B with 32,064 rows in embedding and head.
+  const std::int64_t w = 4096;
+  const std::int64_t llama = 32 * (4 * w * w + 3 * w * 11008 + 2 * w) + 2 * 32064 * w + w;
+  CHECK(model::parameters_of(found) == tower + projector + llama);
+  CHECK(model::parameters_of(found) == 7'063'427'072);  // the published checkpoint
+}
+
+TEST_CASE("towers: LLaVA's projector sees what the strategy and the feature layers say") {
+  const auto behind = [](const std::string& more) { return parsed(llava(kClip + more)).find('J')->behind; };
+  CHECK(behind("").at(0).tokens == 576);  // without the class token
+  CHECK(behind(R"(, "vision_feature_select_strategy": "full")").at(0).tokens == 577);
+  CHECK(behind(R"(, "vision_feature_layer": -2)").at(0).inputs == 1024);
+  CHECK(behind(R"(, "vision_feature_layer": [-2, -5, -8])").at(0).inputs == 3 * 1024);
+  CHECK(behind("").at(0).bias);
+  CHECK_FALSE(behind(R"(, "multimodal_projector_bias": false)").at(1).bias);
+}
+
+TEST_CASE("towers: LLaVA with SigLIP So400m/14 at 384 pixels and a Qwen 2 decoder") {
+  const model::Model found = parsed(R"({"model_type": "llava", "text_config": {"model_type": "qwen2",
+    "hidden_size": 896, "intermediate_size": 4864, "num_attention_heads": 14, "num_hidden_layers": 24,
+    "num_key_value_heads": 2, "vocab_size": 152000, "tie_word_embeddings": true},
+    "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152, "image_size": 384,
+    "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14},
+    "vision_feature_layer": -1, "vision_feature_select_strategy": "full"})");
+  CHECK(found.tied);
+  CHECK(found.layers == "P" + std::string(25, 'V') + "J" + std::string(24, 'T'));
+  // floor(384 / 14) = 27 patches a side, no class token.
+  CHECK(found.find('P')->tokens == 27 * 27);
+  const std::int64_t h = 1152;
+  // Patches with a bias, positions, the norm behind; its pooling head (15.2 M) makes nothing for a decoder and is left out.
+  const std::int64_t tower = 27 * encoder_layer(h, 4304) + (3 * 14 * 14 * h + h) + 27 * 27 * h + 2 * h;
+  const std::int64_t pooling = h + 4 * (h * h + h) + 2 * h + (h * 4304 + 4304) + (4304 * h + h);
+  CHECK(tower + pooling == 428'225'600);  // as published
+  CHECK(parameters_of(found, "PVJ") == tower + (h * 896 + 896) + (896 * 896 + 896));
+}
+
+TEST_CASE("towers: Qwen2-VL 7B") {
+  const std::string vision =
+      R"("vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16,
+    "in_chans": 3, "hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2)";
+  const model::Model found = parsed(R"({"model_type": "qwen2_vl", )" + kQwenText + ", " + vision + "}}");
+  CHECK(found.layers == "P" + std::string(30, 'V') + "J" + std::string(28, 'T'));
+  const std::int64_t h = 1280;
+  // Patches of two frames without a bias; four of them are merged behind a norm.
+  const std::int64_t merger = 2 * h + (4 * h * 4 * h + 4 * h) + (4 * h * 3584 + 3584);
+  const std::int64_t tower = 32 * encoder_layer(h, 4 * h) + 3 * 2 * 14 * 14 * h + merger;
+  CHECK(tower == 675'759'104);  // "675M", arXiv 2409.12191
+  CHECK(parameters_of(found, "PVJ") == tower);
+  CHECK(model::parameters_of(found) == kQwen7b + tower);
+  CHECK(model::parameters_of(found) == 8'291'375'616);  // the published checkpoint
+
+  // Nothing says how large images are: 896 x 1120 = 64 x 80 patches, a fourth of that in the decoder.
+  CHECK(found.find('V')->tokens == 64 * 80);
+  CHECK(found.find('J')->behind.at(1).tokens == 32 * 40);
+  REQUIRE(found.warnings.size() == 1);
+  CHECK_THAT(
+      found.warnings[0],
+      Contains("one image of 896 x 1120 pixels a sample is assumed, 5120 patches that become 1280 tokens"));
+  // A stated one loses what fills no merged patch: 1000 / 28 = 35 a side, of 4 patches each.
+  const model::Model stated = parsed(R"({"model_type": "qwen2_vl", )" + kQwenText + ", " + vision +
+                                     R"(, "image_size": [1000, 56]}})");
+  CHECK(stated.warnings.empty());
+  CHECK(stated.find('V')->tokens == 35 * 2 * 4);
+}
+
+TEST_CASE("towers: Qwen2.5-VL 7B, whose layers see windows but for every eighth") {
+  const std::string vision = R"("vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420,
+    "num_heads": 16, "in_chans": 3, "out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2,
+    "window_size": 112, "fullatt_block_indexes": [7, 15, 23, 31], "temporal_patch_size": 2})";
+  const model::Model found = parsed(R"({"model_type": "qwen2_5_vl", )" + kQwenText + ", " + vision + "}");
+  const std::string eight = "WWWWWWWV";
+  CHECK(found.layers ==
+        "P" + eight.substr(1) + eight + eight + eight.substr(0, 7) + "J" + std::string(28, 'T'));
+  // 112 / 14 = 8 patches a side.
+  CHECK(found.find('P')->attention->window == 64);
+  CHECK(found.find('W')->attention->window == 64);
+  CHECK(found.find('V')->attention->window == 0);
+  CHECK(found.find('J')->attention->window == 0);
+  const std::int64_t h = 1280;
+  // Norms without biases, three products in the feed-forward part.
+  const std::int64_t layer = 4 * (h * h + h) + 3 * h * 3420 + 2 * 3420 + h + 2 * h;
+  const std::int64_t merger = h + (4 * h * 4 * h + 4 * h) + (4 * h * 3584 + 3584);
+  const std::int64_t tower = 32 * layer + 3 * 2 * 14 * 14 * h + merger;
+  CHECK(tower == 676'550'144);  // as published
+  CHECK(parameters_of(found, "PVWJ") == tower);
+  CHECK(model::parameters_of(found) == 8'292'166'656);  // the published checkpoint
+
+  // Newer files have the decoder in text_config, under a type of its own.
+  const model::Model newer =
+      parsed(R"({"model_type": "qwen2_5_vl", "text_config": {"model_type": "qwen2_5_vl_text", )" + kQwenText +
+             "}, " + vision + "}");
+  CHECK(model::parameters_of(newer) == model::parameters_of(found));
+  CHECK(newer.layers == found.layers);
+}
+
+TEST_CASE("towers: Qwen2-Audio 7B is Whisper's large encoder, a projector and a decoder of Qwen's size") {
+  const model::Model found = parsed(R"({"model_type": "qwen2_audio", "audio_config": {
+    "model_type": "qwen2_audio_encoder", "num_mel_bins": 128, "encoder_layers": 32, "encoder_attention_heads": 20,
+    "encoder_ffn_dim": 5120, "d_model": 1280, "max_source_positions": 1500}, "text_config": {"model_type": "qwen2",
+    "intermediate_size": 11008, "max_position_embeddings": 8192, "sliding_window": 32768, "vocab_size": 156032},
+    "vocab_size": 156032})");
+  CHECK(found.layers == "P" + std::string(30, 'V') + "J" + std::string(32, 'T'));
+  // 30 s are 3000 frames, the second convolution leaves 1500 states, and the mean of two makes 750 tokens.
+  CHECK(found.find('P')->before.at(0).tokens == 3000);
+  CHECK(found.find('P')->tokens == 1500);
+  CHECK(found.find('J')->behind.at(0).tokens == 750);
+  const std::int64_t h = 1280;
+  // Keys have no bias; both convolutions see three frames.
+  const std::int64_t tower =
+      32 * (encoder_layer(h, 5120) - h) + (3 * 128 * h + h) + (3 * h * h + h) + 1500 * h + 2 * h;
+  CHECK(tower == 636'968'960);  // Whisper large-v3's encoder
+  const std::int64_t projector = h * 4096 + 4096;
+  CHECK(parameters_of(found, "PVJ") == tower + projector);
+  const std::int64_t w = 4096;
+  const std::int64_t qwen = 32 * (4 * w * w + 3 * w + 3 * w * 11008 + 2 * w) + 2 * 156032 * w + w;
+  CHECK(model::parameters_of(found) == tower + projector + qwen);
+  CHECK(model::parameters_of(found) == 8'397'094'912);
+}
+
+TEST_CASE("towers: a sample's FLOPs have the tower's tokens beside the decoder's") {
+  const model::Model found = parsed(llava(kClip));
+  const std::int64_t sequence = 4096;
+  model::Model decoder = found;
+  decoder.layers.assign(32, 'T');
+  const double h = 1024, tokens = 577;
+  // 2 per weight of the products, 4 T^2 h for attention without a mask; patches and projector see 576.
+  const double layers = 24 * (2 * tokens * (4 * h * h + 2 * h * 4096) + 4 * tokens * tokens * h);
+  const double ends = 2.0 * 576 * (588 * h + h * 4096 + 4096.0 * 4096);
+  CHECK(model::flops_per_token(found, sequence) ==
+        Approx(model::flops_per_token(decoder, sequence) + 3 * (layers + ends) / sequence));
+}
+
+TEST_CASE("towers: one of a single layer has both ends there") {
+  const model::Model found = parsed(R"({"model_type": "llava", "text_config": {"num_hidden_layers": 2},
+    "vision_config": {"num_hidden_layers": 1}})");
+  CHECK(found.layers == "PTT");
+  CHECK(found.find('P')->before.size() == 1);
+  CHECK(found.find('P')->behind.size() == 2);
+  // CLIP's defaults are ViT-B/32 at 224 pixels.
+  CHECK(found.find('P')->tokens == 7 * 7 + 1);
+  CHECK(found.find('P')->hidden == 768);
+}
+
+TEST_CASE("towers: what is not known or cannot be is one line that says what can") {
+  const auto refused = [](const std::string& text, const std::string& message) {
+    INFO(text);
+    CHECK_THROWS_WITH(parsed(text), Contains(message));
+  };
+  refused(llava(R"("vision_config": {"model_type": "pixtral"})"),
+          "unknown tower in vision_config 'pixtral'; valid: clip_vision_model, siglip_vision_model");
+  refused(R"({"model_type": "qwen2_audio", "text_config": {}, "audio_config": {"model_type": "wav2vec2"}})",
+          "unknown tower in audio_config 'wav2vec2'; valid: qwen2_audio_encoder");
+  refused(R"({"model_type": "idefics3"})", "llava, qwen2_vl, qwen2_5_vl, qwen2_audio");
+  refused(R"({"model_type": "llava", "text_config": {"model_type": "gemma"}})",
+          "unknown text_config.model_type 'gemma'; ");
+  refused(R"({"model_type": "llava"})", "text_config is missing; give the decoder's sizes as an object");
+  refused(llava(R"("image_token_index": 1)"),
+          "vision_config is missing; give the tower's sizes as an object");
+  refused(llava(R"("vision_config": {"image_size": 8})"),
+          "vision_config.image_size is 8 x 8 pixels, less than a patch of 32 x 32; give a larger image");
+  refused(llava(R"("vision_config": {"num_attention_heads": 0})"),
+          "vision_config.num_attention_heads is 0; it must be from 1 to 16777216");
+  refused(llava(R"("vision_config": {"patch_size": 9007199254740992})"), "vision_config.patch_size");
+  refused(llava(R"("vision_config": {"image_size": [1, 2, 3]})"),
+          "vision_config.image_size is an array of 3");
+  refused(llava(kClip + R"(, "vision_feature_select_strategy": "none")"),
+          R"(it must be "default" or "full")");
+  refused(R"({"model_type": "qwen2_vl", )" + kQwenText + R"(, "vision_config": {"hidden_size": 1536}})",
+          "outputs of the last product behind layer 'J' is 1536; it must be 3584");
+  refused(R"({"model_type": "qwen2_5_vl", )" + kQwenText + R"(, "vision_config": {"window_size": 27}})",
+          "vision_config.window_size is 27 pixels; it must be at least 28, a merged patch");
+}
+
+TEST_CASE("towers: our files say the same") {
+  const model::Model found = parsed(R"({"hidden": 4096, "vocabulary": 32064, "layers": "PVT", "kinds": {
+    "P": {"hidden": 1024, "tokens": 577, "norm": "layer", "tables": 593920,
+          "attention": {"heads": 16, "head_dim": 64, "qkv_bias": true, "output_bias": true, "causal": false},
+          "mlp": {"ffn": 4096, "bias": true}, "before": [{"inputs": 588, "outputs": 1024, "tokens": 576}]},
+    "V": {"hidden": 1024, "tokens": 577, "norm": "layer",
+          "attention": {"heads": 16, "head_dim": 64, "qkv_bias": true, "output_bias": true, "causal": false},
+          "mlp": {"ffn": 4096, "bias": true},
+          "behind": [{"inputs": 1024, "outputs": 4096, "tokens": 576, "bias": true, "activation": true},
+                     {"inputs": 4096, "outputs": 4096, "tokens": 576, "bias": true}]},
+    "T": {"mlp": {"ffn": 11008, "gated": true}}}})");
+  const model::Model published = parsed(llava(kClip));
+  CHECK(model::parameters_of(found, *found.find('P')).all() ==
+        model::parameters_of(published, *published.find('P')).all());
+  // All but the norm behind the tower, which is a table.
+  CHECK(model::parameters_of(found, *found.find('V')).all() + 2 * 1024 ==
+        model::parameters_of(published, *published.find('J')).all());
+  CHECK(found.find('V')->behind.at(0).activation);
+}
+
+}  // namespace
+}  // namespace pipeloom::io::towers_test
