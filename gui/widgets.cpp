@@ -340,7 +340,18 @@ void draw_wedge(const Ui& ui, float right, float top) {
   ImGui::GetWindowDrawList()->AddPolyline(points, 3, ui.skin.muted, 0, 1.5F * ui.skin.scale);
 }
 
+/// What a combo has beside its text: padding, and the wedge.
+float around_choice(const Ui& ui) {
+  return 2 * ImGui::GetStyle().FramePadding.x + 12 * ui.skin.scale;
+}
+
 }  // namespace
+
+float choice_width(const Ui& ui, std::span<const std::string> entries) {
+  float most = 0;
+  for (const std::string& entry : entries) most = std::max(most, ImGui::CalcTextSize(entry.c_str()).x);
+  return std::min(most + around_choice(ui) + ui.skin.scale, 260 * ui.skin.scale);
+}
 
 bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
             std::string_view help) {
@@ -348,10 +359,12 @@ bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, i
   const bool known = chosen >= 0 && static_cast<std::size_t>(chosen) < entries.size();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::CalcItemWidth();
-  const bool open =
-      ImGui::BeginCombo("##choice", known ? entries[static_cast<std::size_t>(chosen)].c_str() : "",
-                        ImGuiComboFlags_NoArrowButton | ImGuiComboFlags_HeightLarge);
-  finish(ui, id, open ? std::string_view() : help);
+  const std::string name = known ? entries[static_cast<std::size_t>(chosen)] : "";
+  const std::string shown = fitted(name, width - around_choice(ui));
+  const bool open = ImGui::BeginCombo("##choice", shown.c_str(),
+                                      ImGuiComboFlags_NoArrowButton | ImGuiComboFlags_HeightLarge);
+  const std::string whole = shown == name ? "" : name + (help.empty() ? "" : "\n");
+  finish(ui, id, open ? std::string() : whole + std::string(help));
   if (open) return draw_entries(ui, id, entries, chosen);
   draw_wedge(ui, at.x + width, at.y);
   return false;

@@ -57,7 +57,10 @@ bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, boo
 bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help = {});
-/// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry".
+/// How wide a choice is that shows the longest of its entries whole; of very long ones less.
+[[nodiscard]] float choice_width(const Ui& ui, std::span<const std::string> entries);
+/// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry". A name that is too long for the width
+/// loses its middle, and stands whole in the help.
 bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
             std::string_view help = {});
 /// A line of text in the skin's colours.

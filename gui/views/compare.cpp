@@ -7,6 +7,7 @@
 #include <string>
 
 #include <pipeloom/schedule.hpp>
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
@@ -24,7 +25,7 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
 std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
   if (row.unit == study::Unit::Bytes && run != nullptr && run->memory)
     return memory_cell(*run->memory, static_cast<Bytes>(value));
-  if (row.unit == study::Unit::Time) return study::time_text(TickSum(static_cast<Ticks>(value)), unit);
+  if (row.unit == study::Unit::Time) return time_with_unit(static_cast<Ticks>(value), unit);
   if (row.unit == study::Unit::Ratio) return fmt::format("{:.1f} %", 100 * value);
   return fmt::format("{:.6g}", value);
 }
@@ -137,10 +138,10 @@ void draw_steps(Ui& ui, CompareModel& model, const ComparisonResult& result) {
 
 std::string difference_text(const RunModel& run, const study::OpDifference& difference) {
   const TimeUnit unit = run.timeline.unit;
-  return fmt::format("{}  rank {}  start {:+.4g}  duration {:+.4g}",
+  return fmt::format("{} of rank {}: start {:+.4g} {}, duration {:+.4g} {}",
                      to_text(run.schedule->ops()[difference.in_b]),
                      run.schedule->rank_of_op(difference.in_b).value(), to_double(difference.start, unit),
-                     to_double(difference.duration, unit));
+                     unit_word(unit), to_double(difference.duration, unit), unit_word(unit));
 }
 
 void draw_largest(Ui& ui, const CompareModel& model, const ComparisonResult& result) {
@@ -165,7 +166,8 @@ void draw_offsets(Ui& ui, const CompareModel& model, const ComparisonResult& res
     if (pair.offsets.empty()) continue;
     std::string text = "clocks ahead:";
     for (std::size_t rank = 0; rank < std::min<std::size_t>(pair.offsets.size(), 64); ++rank)
-      text += fmt::format(" {}: {:+.4g}", rank, to_double(pair.offsets[rank], result.unit));
+      text += fmt::format(" rank {} {:+.4g} {}{}", rank, to_double(pair.offsets[rank], result.unit),
+                          unit_word(result.unit), rank + 1 < pair.offsets.size() ? "," : "");
     muted_text(ui, text);
   }
   const bool any = std::any_of(result.pairs.begin(), result.pairs.end(),
@@ -182,9 +184,13 @@ void draw_controls(Ui& ui, const CompareModel& model) {
   if (model.result() != nullptr)
     for (std::size_t i = 0; i < ui.session.runs.size(); ++i)
       if (ui.session.runs[i].run->id == model.result()->runs.front()) baseline = static_cast<int>(i);
-  ImGui::SetNextItemWidth(ImGui::GetFontSize() * 12);
+  ImGui::AlignTextToFramePadding();
+  muted_text(ui, "Against");
+  ImGui::SameLine();
+  ImGui::SetNextItemWidth(choice_width(ui, titles));
   if (choice(ui, "compare/baseline", titles, baseline, "What the others are compared with"))
     run_command(ui.session, "set-baseline", std::to_string(baseline));
+  ImGui::SameLine();
   bool difference = model.shows_difference();
   if (checkbox(ui, "compare/difference", "Colour by difference", difference,
                "Ops by how they differ from their counterpart: grey is equal"))

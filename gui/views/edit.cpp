@@ -31,8 +31,7 @@ struct Cell {
 /// The strip, made anew when the queues or the selection change: finding an op takes a walk along its queue.
 struct Strip {
   std::uint64_t revision = 0;
-  std::uint64_t run = 0;
-  std::size_t selected = 0;
+  std::optional<std::pair<Rank, Op>> selected;
   Rank rank;
   std::size_t chosen = 0;  ///< of `cells`
   std::vector<Cell> cells;
@@ -66,29 +65,23 @@ Strip make_strip(const ScheduleEditor& editor, Rank rank, Op op) {
 
 const Strip& strip_of(Ui& ui, const ScheduleEditor& editor) {
   static Strip kept;
-  const auto& selected = ui.session.selection.op;
-  const std::uint64_t run = selected ? selected->run : 0;
-  const std::size_t op = selected ? selected->op : 0;
-  if (kept.revision == editor.revision() && kept.run == run && kept.selected == op) return kept;
-  kept = {};
   const RunModel* active = ui.session.active_run();
-  if (selected && active != nullptr && active->id == run && editor.shown() == run) {
-    const auto [rank, name] = editor.selected(ui.session);
-    kept = make_strip(editor, rank, name);
-  }
+  const bool edited = active != nullptr && editor.shown() == active->id;
+  const auto selected = edited ? ScheduleEditor::find_selected(ui.session) : std::nullopt;
+  if (kept.revision == editor.revision() && kept.selected == selected) return kept;
+  kept = selected ? make_strip(editor, selected->first, selected->second) : Strip{};
   kept.revision = editor.revision();
-  kept.run = run;
-  kept.selected = op;
+  kept.selected = selected;
   return kept;
 }
 
-/// Selects an op by name in the picture, which may be of older queues.
+/// Selects an op by name in the picture, which may be of older queues, and may not come to it.
 void select_named(Ui& ui, Rank rank, Op op) {
   const RunModel* run = ui.session.active_run();
   if (run == nullptr || rank.value() >= run->ranks()) return;
   const auto queue = run->schedule->queue(rank);
   const auto found = std::find(queue.begin(), queue.end(), op);
-  if (found == queue.end()) return;
+  if (found == queue.end()) return select_waiting(ui.session, op);
   const auto index = run->schedule->queue_begin(rank) + static_cast<std::size_t>(found - queue.begin());
   select_op(ui.session, {run->id, index}, Reveal::Yes);
 }

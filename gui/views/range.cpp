@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/range_stats.hpp"
@@ -17,7 +18,7 @@ namespace pipeloom::gui::views {
 namespace {
 
 std::string time_text(const RunModel& run, Ticks ticks) {
-  return format_ticks(ticks, run.timeline.unit);
+  return duration_text(ticks, run.timeline.unit);
 }
 
 /// What has a column: kinds that the schedule has, causes that occur in the range.

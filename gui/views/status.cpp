@@ -12,6 +12,7 @@
 
 #include <pipeloom/units.hpp>
 #include "gui/layout.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
@@ -26,8 +27,7 @@ std::string pointer_text(const Session& session, const RunModel& run, double sha
   const double per = static_cast<double>(ticks_per(run.timeline.unit));
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.6g", (range.start + share * range.length()) / per);
-  const std::string unit(run.timeline.unit == TimeUnit::Unit ? "" : name_of(run.timeline.unit));
-  return text.data() + (unit.empty() ? unit : " " + unit);
+  return fmt::format("{} {}", text.data(), unit_word(run.timeline.unit));
 }
 
 /// "run 1 of 2 \xc2\xb7 zbv p=8 m=24 \xc2\xb7 1,152 ops \xc2\xb7 times in ms".

@@ -61,7 +61,7 @@ void draw_choice(Ui& ui, const char* id, const char* label, const std::vector<st
   muted_text(ui, label);
   ImGui::SameLine();
   int chosen = static_cast<int>(std::find(names.begin(), names.end(), now) - names.begin());
-  ImGui::SetNextItemWidth(150 * ui.skin.scale);
+  ImGui::SetNextItemWidth(choice_width(ui, names));
   if (choice(ui, id, names, chosen))
     run_command(ui.session, command, names[static_cast<std::size_t>(chosen)]);
   ImGui::SameLine();

@@ -204,6 +204,21 @@ TEST_CASE("colours of differences replace the others", "[chart]") {
   CHECK(chart.colour_at(kX + 50, kY + 5) == chart.colours().of_tint(0).fill);
   CHECK(chart.colour_at(kX + 150, kY + 5) == chart.colours().of_tint(127).fill);
   CHECK(chart.colours().of_tint(0).fill != chart.colours().of_tint(1).fill);
+  // The legend says so, and no kind has a colour of its own.
+  for (const char* text : {"shorter", "longer", "equal", "only here"}) CHECK(chart.labels(text) == 1);
+}
+
+TEST_CASE("beside a run in the colours of kinds, the legend has both", "[chart]") {
+  Chart chart(kScene);
+  const RunPtr second = run_of(kScene);
+  chart.session.add_run(second, true);
+  chart.session.part<ChartPart>().tints[second->id] =
+      std::make_shared<const std::vector<std::int8_t>>(second->schedule->num_ops(), 0);
+  chart.draw({0, 0, 1400, 600});
+  for (const char* text : {"shorter", "longer", "equal", "only here"}) CHECK(chart.labels(text) == 1);
+  const ChartLabel* forward = chart.label("F forward");
+  REQUIRE(forward != nullptr);
+  CHECK(chart.ground_at(forward->x - 8, forward->y + 4) == chart.fill(OpKind::Forward));
 }
 
 TEST_CASE("the hovered microbatch is outlined wherever it runs", "[chart]") {
@@ -244,6 +259,8 @@ TEST_CASE("a hanging run shows who waits for whom", "[chart]") {
   CHECK(chart.list.arrows[0].x1 == kX + 22);
   REQUIRE(chart.list.front_labels.size() == 2);
   CHECK(chart.list.text_of(chart.list.front_labels[0]) == "stands at 0B0, waits for 1B0 of rank 1");
+  // Behind the last op that waits, where there is room: rank 0's 0B0, 0F1 and 0B1 end at 1 + 2 + 1 + 2 = 6.
+  CHECK(chart.list.front_labels[0].x >= kX + 600);
   // What did not run stands behind: 0B0 from 1 to 3, 1F1 from 0 to 1.
   const auto outlined = [&](float x0, float x1) {
     return std::any_of(chart.list.outlines.begin(), chart.list.outlines.end(), [&](const ChartOutline& one) {

@@ -44,7 +44,7 @@ TEST_CASE("everything in the chart has a menu of its own") {
   hit.rank = Rank(0);
   hit.time = 0.5 * static_cast<double>(ticks_per(TimeUnit::Unit));
   hit.op = OpRef{chart.run->id, 0};
-  CHECK(opened(chart, hit) == "op: op 0/0F0");
+  CHECK(opened(chart, hit) == "op: 0F0 of rank 0");
   CHECK(chart.session.selection.op == hit.op);
   hit.op.reset();
   hit.gap = GapRef{chart.run->id, Rank(0), 0};

@@ -209,12 +209,13 @@ TEST_CASE("a gap knows what it waited for and what would help") {
   CHECK(first.room == 2 * kOne);
   CHECK(first.next_producer == OpWalk::kNone);
   CHECK(to_text(first, *run) ==
-        "0B0 of rank 0 waits for 1B0 of rank 1, which ends at 4.0. 0B0 would start up to 2.0 sooner if that "
+        "0B0 of rank 0 waits for 1B0 of rank 1, which ends at 4 units. 0B0 would start up to 2 units sooner "
+        "if that "
         "came sooner.");
 
   CHECK(name(*run, cause(1, 0).producer) == "0/0F0");
   CHECK(to_text(cause(1, 1), *run) ==
-        "Rank 1 has nothing left to do; the step ends at 9.0 with 0B1 of rank 0.");
+        "Rank 1 has nothing left to do; the step ends at 9 units with 0B1 of rank 0.");
 }
 
 TEST_CASE("a gap with a transfer has two parts and one cause, the second best sets the room") {

@@ -142,6 +142,27 @@ TEST_CASE("an edit that hangs shows what runs and who waits, and the remedy undo
   CHECK(state(session)["edits"] == 3);
 }
 
+TEST_CASE("an op that an edit keeps from running stays selected, and can be moved back") {
+  Session session;
+  session.show_live(simulated(kTwoRanks));
+  session.selection.op = ref(session.runs[0].run, 0, "0B0");
+  // 0B0 in front of 0F1 waits for 1B0, which stands behind 1F1 on rank 1, which waits for 0F1.
+  run_command(session, "move-op", "1/1F1 0");
+  run_command(session, "move-op", "0/0B0 1");
+  settle(session);
+  REQUIRE(session.active_run()->hang);
+  CHECK_FALSE(session.selection.op);
+  const std::optional<Op> waiting = waiting_selection(session.selection);
+  REQUIRE(waiting);
+  CHECK(to_text(*waiting) == "0B0");
+  run_command(session, "move-op-later");
+  settle(session);
+  REQUIRE_FALSE(session.active_run()->hang);
+  REQUIRE(session.selection.op);
+  CHECK(*session.selection.op == ref(session.runs[0].run, 0, "0B0"));
+  CHECK_FALSE(session.selection.waiting);
+}
+
 TEST_CASE("joining two entries runs them together, splitting takes them apart") {
   Session session;
   session.show_live(simulated("0F0 0F1 0B0 0B1"));

@@ -102,7 +102,7 @@ TEST_CASE("splitting the backward shortens the step, and the words say where") {
   CHECK(cause_totals(idle_a).total.total() == 6 * kUnit);
   CHECK(cause_totals(idle_b).total.total() == 2 * kUnit);
   const std::string text = explain_idle(cause_totals(idle_a), cause_totals(idle_b), TimeUnit::Unit);
-  CHECK(text.starts_with("idle time is 4.0 less: most of it "));
+  CHECK(text.starts_with("idle time is 4.0 units less: most of it "));
   CHECK(work_difference(a, b).empty());
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("idle time that only moved between causes is said to have") {
   CauseTotals b;
   a.total = IdleCauses{.warmup = 3 * kUnit, .cooldown = 5 * kUnit};
   b.total = IdleCauses{.warmup = 7 * kUnit, .cooldown = 1 * kUnit};
-  CHECK(explain_idle(a, b, TimeUnit::Unit) == "idle time is the same, but warmup is 4.0 more");
+  CHECK(explain_idle(a, b, TimeUnit::Unit) == "idle time is the same, but warmup is 4.0 units more");
   CHECK(explain_idle(a, a, TimeUnit::Unit) == "idle time is the same");
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/pressed_rank.hpp"
 #include "gui/model/edit/config_model.hpp"
@@ -198,11 +199,6 @@ std::string share_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
-std::string time_with_unit(Ticks time, TimeUnit unit) {
-  const std::string text = study::time_text(time, unit);
-  return unit == TimeUnit::Unit ? text + " units" : text;
-}
-
 std::optional<Bottleneck> find_bottleneck(const RunModel& run) {
   Bottleneck out;
   out.of_stages = run.schedule->stages() == run.schedule->ranks();
@@ -335,9 +331,10 @@ void AnswerModel::compare(const Session& session) {
   baseline_ = session.baseline_run()->title();
 }
 
-/// The table speaks of the run under edit.
+/// The table speaks of the run under edit, if that comes to its end.
 void AnswerModel::look_around(Session& session) {
-  const bool live = session.active < session.runs.size() && session.runs[session.active].live;
+  const bool live = session.active < session.runs.size() && session.runs[session.active].live &&
+                    !session.runs[session.active].run->hang;
   const std::uint64_t run = live ? session.runs[session.active].run->id : 0;
   const auto& table = session.part<ScheduleTable>();
   const std::uint64_t revision = table.complete_revision();

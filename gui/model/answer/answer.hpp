@@ -74,8 +74,6 @@ struct RunAnswer {
 
 /// "18.7 %"
 [[nodiscard]] std::string share_text(double share);
-/// "93.0 units", "972.7 ms"
-[[nodiscard]] std::string time_with_unit(Ticks time, TimeUnit unit);
 
 /// What the table of schedules says of the one under edit.
 struct Suggestion {

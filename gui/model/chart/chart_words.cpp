@@ -61,6 +61,15 @@ std::string duration_text(TickSum ticks, TimeUnit unit) {
   return fmt::format("{} {}", short_number(value / chosen.ticks), chosen.name);
 }
 
+std::string_view unit_word(TimeUnit unit) {
+  return unit == TimeUnit::Unit ? "units" : name_of(unit);
+}
+
+std::string time_with_unit(TickSum time, TimeUnit unit) {
+  const std::string text = study::time_text(time, unit);
+  return unit == TimeUnit::Unit ? text + " units" : text;
+}
+
 namespace {
 
 /// Of a run that was measured over several steps: the first.
@@ -92,8 +101,7 @@ std::optional<Bytes> peak_change(const RunModel& run, const RunModel& baseline) 
 }
 
 void add_step(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
-  std::string text = study::time_text(step_of(run), run.timeline.unit);
-  if (run.timeline.unit == TimeUnit::Unit) text += " units";
+  std::string text = time_with_unit(step_of(run), run.timeline.unit);
   if (run.hang) text = "stands still after " + text;
   out.push_back({std::move(text), BadgePart::Tone::Value, 0});
   if (baseline == nullptr) return;

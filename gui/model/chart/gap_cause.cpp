@@ -7,6 +7,7 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/roots.hpp"
 #include "gui/model/session/command.hpp"
@@ -16,8 +17,8 @@
 namespace pipeloom::gui {
 namespace {
 
-std::string bare_time(const RunModel& run, Ticks ticks) {
-  return format_ticks(ticks, run.timeline.unit);
+std::string time_of(const RunModel& run, Ticks ticks) {
+  return duration_text(ticks, run.timeline.unit);
 }
 
 /// "2F0 of rank 2".
@@ -62,7 +63,7 @@ void find_room(GapCause& cause, const std::vector<Neighbour>& all, Ticks run_sta
 std::string advice(const GapCause& cause, const RunModel& run) {
   if (cause.room == 0) return fmt::format(" Faster it does not help by itself.");
   std::string text = fmt::format(" {} would start up to {} sooner if that came sooner",
-                                 to_text(op_at(run, cause.before)), bare_time(run, cause.room));
+                                 to_text(op_at(run, cause.before)), time_of(run, cause.room));
   if (cause.next_producer != OpWalk::kNone)
     text += fmt::format("; then it waits for {}", op_of_rank(run, cause.next_producer));
   return text + ".";
@@ -109,15 +110,14 @@ std::string neighbour_text(const GapCause& cause, const RunModel& run) {
     return last == OpWalk::kNone
                ? fmt::format("Rank {} has no ops.", rank)
                : fmt::format("Rank {} has nothing left to do; the step ends at {} with {}.", rank,
-                             bare_time(run, run.timeline.end[last]), op_of_rank(run, last));
+                             time_of(run, run.timeline.end[last]), op_of_rank(run, last));
   }
   if (cause.producer == OpWalk::kNone)
     return fmt::format("{} waits for no other op.", to_text(op_at(run, cause.before)));
   std::string text =
       fmt::format("{} of rank {} waits for {}, which ends at {}", to_text(op_at(run, cause.before)), rank,
-                  op_of_rank(run, cause.producer), bare_time(run, cause.produced));
-  if (cause.arrival != cause.produced)
-    text += fmt::format(" and arrives at {}", bare_time(run, cause.arrival));
+                  op_of_rank(run, cause.producer), time_of(run, cause.produced));
+  if (cause.arrival != cause.produced) text += fmt::format(" and arrives at {}", time_of(run, cause.arrival));
   if (!cause.explains)
     return text +
            ": before the gap, so it is not the reason. Messages that wait for others, or the rank "

@@ -61,6 +61,13 @@ void select_op(Session& session, const OpRef& op, Reveal reveal) {
                      rank_at(run, op.op));
 }
 
+void select_waiting(Session& session, Op op) {
+  const RunModel* run = session.active_run();
+  if (run == nullptr || !run->hang) return;
+  session.selection.clear();
+  session.selection.waiting = op;
+}
+
 void select_gap(Session& session, const GapRef& gap, Reveal reveal) {
   const OpenRun* open = session.find_run(gap.run);
   if (open == nullptr) return;  // closed since its picture was drawn

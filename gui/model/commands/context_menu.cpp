@@ -99,7 +99,8 @@ void ContextMenu::open_op(Session& session, const OpRef& op) {
   Thing thing{.op = op_name(run, op.op)};
   thing.kind = letter_of(name.kind());
   thing.time = time_argument(start, run.timeline.unit);
-  open(ContextTarget::Op, "op " + thing.op, thing);
+  open(ContextTarget::Op,
+       fmt::format("{} of rank {}", to_text(name.with_joined(false)), rank_at(run, op.op).value()), thing);
 }
 
 void ContextMenu::open_schedule(const std::string& name) {

@@ -57,14 +57,17 @@ class ChartListBuilder {
   void add_row(const ChartRow& row);
   [[nodiscard]] RowLane lane_of(const ChartRow& row, ChartLane lane) const;
 
-  // chart_list.cpp: around the rows.
+  // chart_legend.cpp
   void add_legend();
+  [[nodiscard]] const RunModel* first_run(bool tinted) const;
   void add_legend_entry(const LegendEntry& entry, bool coloured);
-  double add_legend_scale(double x);
+  double add_legend_scale(double x, const RunModel& run);
   template <class Draw>
   double add_legend_note(double x, std::string_view text, Draw draw);
   double add_legend_shades(double x);
   void add_legend_signs(double x);
+
+  // chart_list.cpp: beside the rows.
   void add_folded_name(const ChartRow& row);
   void add_headers();
   [[nodiscard]] int name_every(const ChartRow& row) const;

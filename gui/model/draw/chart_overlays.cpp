@@ -192,9 +192,14 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
                                        to_text(run.whole->ops()[node.at].with_joined(false)),
                                        to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
-  const double left = std::max(clip.x0, std::min(x + 3.2 * step, clip.x1 - width));
+  // Behind the ops that wait; where these leave no room, over the last of them, and over no half of one.
+  double behind = x;
+  each_waiting(run, node.rank, standstill(run, node.rank), [&](Op, Ticks, Ticks end) {
+    behind = std::max(behind, layout_.x_of(static_cast<double>(end)));
+  });
+  const double left = std::max(clip.x0, std::min(behind + step / 2, clip.x1 - width));
   const double top = (clip.y0 + clip.y1 - fonts_.small.height) / 2;
-  quad(list_.front, {left, top, left + width, top + fonts_.small.height}, ink_.row);
+  quad(list_.front, {left, clip.y0, left + width, clip.y1}, ink_.row);
   label(list_.front_labels, left + step / 2, top, text, ink_.text);
 }
 

@@ -241,7 +241,9 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
 
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {
   static const std::string kUnknown;
-  if (run == nullptr || !run->effective || run->schedule->stages() > kMostStages) return kUnknown;
+  if (run == nullptr || run->schedule->stages() > kMostStages) return kUnknown;
+  // An edit that hangs has no configuration of its own: what held before it still does.
+  if (!run->effective) return run->hang && !texts_.empty() ? texts_[io::id_of(key)] : kUnknown;
   if (run->id != run_) {
     run_ = run->id;
     texts_.clear();

@@ -123,13 +123,25 @@ void ScheduleEditor::discard(Session& session) {
   end();
 }
 
-std::pair<Rank, Op> ScheduleEditor::selected(const Session& session) const {
+std::optional<std::pair<Rank, Op>> ScheduleEditor::find_selected(const Session& session) {
   const auto& selected = session.selection.op;
   const RunModel* run = session.active_run();
-  if (run == nullptr || !selected || selected->run != run->id)
+  if (run == nullptr) return std::nullopt;
+  if (selected && selected->run == run->id) {
+    const std::size_t op = selected->op % run->schedule->num_ops();
+    return std::pair(run->schedule->rank_of_op(op), run->schedule->ops()[op].with_joined(false));
+  }
+  const std::optional<Op> waiting = waiting_selection(session.selection);
+  if (!waiting || !run->whole) return std::nullopt;
+  const Schedule& whole = *run->whole;
+  return std::pair(whole.placement().rank_of(whole.slot_of(*waiting)), waiting->with_joined(false));
+}
+
+std::pair<Rank, Op> ScheduleEditor::selected(const Session& session) const {
+  const auto found = find_selected(session);
+  if (!found)
     throw InputError(Where{"edit"}, "no op is selected; click one of the active run, or name it: RANK/0F7");
-  const std::size_t op = selected->op % run->schedule->num_ops();
-  return {run->schedule->rank_of_op(op), run->schedule->ops()[op].with_joined(false)};
+  return *found;
 }
 
 void ScheduleEditor::move(Session& session, Rank rank, Op op, std::size_t position) {

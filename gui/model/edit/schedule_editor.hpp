@@ -62,7 +62,9 @@ class ScheduleEditor : public Part, public Undoable {
   void end();
   /// Shows the run from before the edits again, and stops editing.
   void discard(Session& session);
-  /// The rank and op that edits without an argument work on: the selected op of the edited run. Throws InputError without one.
+  /// The selected op of the active run and its rank, be it one that a run which hangs does not come to; no value without one.
+  [[nodiscard]] static std::optional<std::pair<Rank, Op>> find_selected(const Session& session);
+  /// The rank and op that edits without an argument work on: those of find_selected(). Throws InputError without them.
   [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
 
   // Edits. Each begins editing if need be, and throws as QueueEdits does.

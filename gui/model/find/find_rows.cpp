@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gui/model/answer/answer.hpp"
+#include "gui/model/chart/chart_words.hpp"
 #include "schedules/generator.hpp"
 #include "sim/memory.hpp"
 #include "study/text/numbers.hpp"
@@ -50,7 +51,6 @@ ScheduleRow row_of(const Plan& plan, const PlanCandidate& candidate) {
   row.held_text = said_text(plan, candidate, peak_of(candidate));
   row.peak_bytes = row.held;
   row.peak_text = row.held_text;
-  row.peak_note = row.held_text;
   row.tokens_per_s = candidate.tokens_per_s;
   row.gap = candidate.gap;
   row.found = true;
@@ -149,7 +149,7 @@ FindPicture::FindPicture(const Plan& plan, const std::vector<FindRow>& rows) {
   const double most = std::max(std::ranges::max(peaks), limit.value_or(peaks.front()));
   const SizeUnit size = plan.activation > 0 ? SizeUnit{"activations", 1} : size_unit(most);
   x_title_ = fmt::format("peak, {}", size.name);
-  y_title_ = fmt::format("step, {}", unit == TimeUnit::Unit ? "units" : name_of(unit));
+  y_title_ = fmt::format("step, {}", unit_word(unit));
   x_ = sweep::Scale(least / size.bytes, most / size.bytes, sweep::Marks::Decimal);
   y_ = sweep::Scale(std::ranges::min(steps), std::ranges::max(steps), sweep::Marks::Decimal);
 

@@ -273,6 +273,9 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
   run->whole = schedule;
   run->costs = std::make_shared<const Costs>(costs);
   run->idle = all_idle_spans(run->timeline, costs);
+  // The step has no end, so that nothing in front of it is a cool-down.
+  for (auto& spans : run->idle)
+    std::erase_if(spans, [](const IdleSpan& span) { return span.cause == IdleCause::Cooldown; });
   run->message_bars = latency_bars(run->timeline, costs);
   if (auto* hang = std::get_if<ScheduleHang>(&outcome)) {
     auto lines = wait_lines(*hang, *schedule);

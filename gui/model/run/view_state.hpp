@@ -70,12 +70,19 @@ struct GapRef {
 
 struct Selection {
   std::optional<OpRef> op;
+  /// What was selected and does not come to run in the run under edit, which hangs: selected again once it runs. No `op` then.
+  std::optional<Op> waiting;
   std::optional<GapRef> gap;
   std::optional<OpRef> hover;
   /// Every op of a kind, from a double click in the legend.
   std::optional<OpKind> kind;
   void clear() { *this = {}; }
 };
+
+/// The op that the selection waits for: nothing else was selected since.
+[[nodiscard]] inline std::optional<Op> waiting_selection(const Selection& selection) {
+  return selection.op || selection.gap ? std::nullopt : selection.waiting;
+}
 
 /// A stretch of time that the user measures.
 struct MeasuredRange {

@@ -67,12 +67,24 @@ void forget_run(Session& session, std::uint64_t old) {
 }
 
 /// The op of `next` that does what `old` op `position` did, if it has one on the same rank's queue.
-std::optional<OpRef> same_op(const RunModel& old, std::size_t position, const RunModel& next) {
-  const Op op = old.schedule->ops()[position % old.schedule->num_ops()];
-  const auto ops = next.schedule->ops();
+std::optional<OpRef> position_in(const RunModel& run, Op op) {
+  const auto ops = run.schedule->ops();
   const auto found = std::find(ops.begin(), ops.end(), op);
   if (found == ops.end()) return std::nullopt;
-  return OpRef{next.id, static_cast<std::size_t>(found - ops.begin())};
+  return OpRef{run.id, static_cast<std::size_t>(found - ops.begin())};
+}
+
+/// The op of this run that is selected, or would be if the run came to it.
+std::optional<Op> selected_op(const Selection& selection, const RunModel& run) {
+  if (selection.op && selection.op->run == run.id)
+    return run.schedule->ops()[selection.op->op % run.schedule->num_ops()];
+  return waiting_selection(selection);
+}
+
+/// The selection follows its op from a run to the one that takes its place.
+void select_again(Selection& selection, Op op, const RunModel& run) {
+  selection.op = position_in(run, op);
+  if (!selection.op && run.hang) selection.waiting = op;
 }
 
 }  // namespace
@@ -85,10 +97,10 @@ void Session::show_live(RunPtr run) {
     runs.push_back(OpenRun{std::move(run), true, false});
   } else {
     const RunPtr old = std::exchange(live->run, std::move(run));
-    std::optional<OpRef> selected;
-    if (selection.op && selection.op->run == old->id) selected = same_op(*old, selection.op->op, *live->run);
+    const std::optional<Op> selected = selected_op(selection, *old);
     forget_run(*this, old->id);
-    selection.op = selection.op ? selection.op : selected;
+    selection.waiting.reset();
+    if (selected) select_again(selection, *selected, *live->run);
   }
   if (everything) show_everything(*this);
 }

@@ -169,6 +169,9 @@ void write_selection(JsonWriter& out, const Session& session) {
   const Selection& selection = session.selection;
   out.object();
   write_op(out.key("op"), session, selection.op);
+  out.key("waiting");
+  const std::optional<Op> waiting = waiting_selection(selection);
+  waiting ? out.text(to_text(*waiting)) : out.null();
   write_op(out.key("hover"), session, selection.hover);
   out.key("kind");
   selection.kind ? out.text(std::string(1, letter_of(*selection.kind))) : out.null();

@@ -68,17 +68,33 @@ Table causes_table(const Explanation& explanation) {
   return table;
 }
 
+namespace {
+
+/// What even ops do to the slowdown: "take 52 % of that away", "add 20 % to that".
+std::string taken_text(double share) {
+  const double percent = 100 * std::abs(share);
+  return share < 0 ? fmt::format("add {:.0f} % to that", percent)
+                   : fmt::format("take {:.0f} % of that away", percent);
+}
+
+/// What uneven ops come to where all others are even.
+std::string made_text(double share) {
+  return share < 0
+             ? fmt::format("uneven ones only there make the step {:.0f} % of that shorter", -100 * share)
+             : fmt::format("uneven ones only there make {:.0f} % of that", 100 * share);
+}
+
+}  // namespace
+
 std::vector<std::string> straggler_lines(const Explanation& explanation) {
   if (!explanation.stragglers) return {};
   const Stragglers& found = *explanation.stragglers;
-  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
   return {fmt::format("uneven ops make the step {:.3f} times as long as even ones would", found.slowdown),
-          fmt::format("  without those of {} {} less of that (M_W), with theirs alone {}",
-                      ranks_text(found.workers.ranks), percent(found.workers.removed),
-                      percent(found.workers.added)),
-          fmt::format("  without those of the last stage, on {}, {} less (M_S), with these alone {}",
-                      ranks_text(found.last_stage.ranks), percent(found.last_stage.removed),
-                      percent(found.last_stage.added))};
+          fmt::format("  even ones on {} would {} (M_W), {}", ranks_text(found.workers.ranks),
+                      taken_text(found.workers.removed), made_text(found.workers.added)),
+          fmt::format("  even ones in the last stage, on {}, would {} (M_S), {}",
+                      ranks_text(found.last_stage.ranks), taken_text(found.last_stage.removed),
+                      made_text(found.last_stage.added))};
 }
 
 }  // namespace pipeloom::study::explain
