@@ -162,6 +162,47 @@ TEST_CASE("towers: Qwen2.5-VL 7B, whose layers see windows but for every eighth"
   CHECK(newer.layers == found.layers);
 }
 
+/// Qwen3-VL's tower for a decoder of this width.
+std::string qwen3_vision(std::int64_t width) {
+  return R"("vision_config": {"model_type": "qwen3_vl", "depth": 27, "hidden_size": 1152, "intermediate_size": 4304,
+    "num_heads": 16, "in_channels": 3, "out_hidden_size": )" +
+         std::to_string(width) + R"(, "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2,
+    "num_position_embeddings": 2304, "deepstack_visual_indexes": [8, 16, 24]})";
+}
+std::int64_t qwen3_tower(std::int64_t width) {
+  const std::int64_t h = 1152;
+  const std::int64_t merger = (4 * h * 4 * h + 4 * h) + (4 * h * width + width);
+  // Patches with a bias, positions; a merger behind a norm of one patch, three behind norms of four merged ones.
+  return 27 * encoder_layer(h, 4304) + (3 * 2 * 16 * 16 * h + h) + 2304 * h + (2 * h + merger) +
+         3 * (2 * 4 * h + merger);
+}
+
+TEST_CASE("towers: Qwen3-VL 8B and 30B-A3B, where layers inside feed the decoder too") {
+  const model::Model dense =
+      parsed(R"({"model_type": "qwen3_vl", "text_config": {"model_type": "qwen3_vl_text",
+    "hidden_size": 4096, "intermediate_size": 12288, "head_dim": 128, "num_attention_heads": 32,
+    "num_hidden_layers": 36, "num_key_value_heads": 8, "vocab_size": 151936, "max_position_embeddings": 262144},
+    "tie_word_embeddings": false, )" +
+             qwen3_vision(4096) + "}");
+  const std::string v7(7, 'V');
+  CHECK(dense.layers == "P" + v7 + "X" + v7 + "X" + v7 + "XVJ" + std::string(36, 'T'));
+  // The same image as of Qwen2-VL in patches of 16: 56 x 70.
+  CHECK(dense.find('V')->tokens == 56 * 70);
+  CHECK(dense.find('X')->behind.at(1).tokens == 28 * 35);
+  CHECK(parameters_of(dense, "PVXJ") == qwen3_tower(4096));
+  CHECK(model::parameters_of(dense) == 8'190'735'360 + qwen3_tower(4096));  // Qwen 3 8B
+  CHECK(model::parameters_of(dense) == 8'767'123'696);                      // the published checkpoint
+
+  const model::Model experts = parsed(R"({"model_type": "qwen3_vl_moe", "text_config": {
+    "model_type": "qwen3_vl_moe_text", "hidden_size": 2048, "intermediate_size": 6144, "head_dim": 128,
+    "num_attention_heads": 32, "num_hidden_layers": 48, "num_key_value_heads": 4, "vocab_size": 151936,
+    "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "max_position_embeddings": 262144}, "tie_word_embeddings": false, )" +
+                                      qwen3_vision(2048) + "}");
+  CHECK(model::parameters_of(experts) == 30'532'122'624 + qwen3_tower(2048));  // Qwen 3 30B-A3B
+  CHECK(model::parameters_of(experts) == 31'070'754'032);                      // the published checkpoint
+}
+
 TEST_CASE("towers: Qwen2-Audio 7B is Whisper's large encoder, a projector and a decoder of Qwen's size") {
   const model::Model found = parsed(R"({"model_type": "qwen2_audio", "audio_config": {
     "model_type": "qwen2_audio_encoder", "num_mel_bins": 128, "encoder_layers": 32, "encoder_attention_heads": 20,
@@ -183,7 +224,7 @@ TEST_CASE("towers: Qwen2-Audio 7B is Whisper's large encoder, a projector and a 
   const std::int64_t w = 4096;
   const std::int64_t qwen = 32 * (4 * w * w + 3 * w + 3 * w * 11008 + 2 * w) + 2 * 156032 * w + w;
   CHECK(model::parameters_of(found) == tower + projector + qwen);
-  CHECK(model::parameters_of(found) == 8'397'094'912);
+  CHECK(model::parameters_of(found) == 8'397'094'912);  // the published checkpoint
 }
 
 TEST_CASE("towers: a sample's FLOPs have the tower's tokens beside the decoder's") {
@@ -219,7 +260,8 @@ TEST_CASE("towers: what is not known or cannot be is one line that says what can
           "unknown tower in vision_config 'pixtral'; valid: clip_vision_model, siglip_vision_model");
   refused(R"({"model_type": "qwen2_audio", "text_config": {}, "audio_config": {"model_type": "wav2vec2"}})",
           "unknown tower in audio_config 'wav2vec2'; valid: qwen2_audio_encoder");
-  refused(R"({"model_type": "idefics3"})", "llava, qwen2_vl, qwen2_5_vl, qwen2_audio");
+  refused(R"({"model_type": "idefics3"})",
+          "llava, qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen2_audio");
   refused(R"({"model_type": "llava", "text_config": {"model_type": "gemma"}})",
           "unknown text_config.model_type 'gemma'; ");
   refused(R"({"model_type": "llava"})", "text_config is missing; give the decoder's sizes as an object");

@@ -379,16 +379,26 @@ void read_qwen2_5_vl(Fields& fields, Model& out) {
   models::add_qwen2_5_vl_tower(fields, out);
 }
 
+void read_qwen3_vl(Fields& fields, Model& out) {
+  Fields text = text_fields(fields);
+  read_decoder(fields, text, {"qwen3_vl_text", read_qwen3, kQwen3Sizes}, out);
+  models::add_qwen3_vl_tower(fields, out);
+}
+
+void read_qwen3_vl_moe(Fields& fields, Model& out) {
+  Fields text = text_fields(fields);
+  read_decoder(fields, text, {"qwen3_vl_moe_text", read_qwen3_moe}, out);
+  models::add_qwen3_vl_tower(fields, out);
+}
+
 void read_qwen2_audio(Fields& fields, Model& out) {
   read_text(fields, "qwen2", out);
   models::add_qwen2_audio_tower(fields, out);
 }
 
 constexpr Family kWithTowers[] = {
-    {"llava", read_llava},
-    {"qwen2_vl", read_qwen2_vl},
-    {"qwen2_5_vl", read_qwen2_5_vl},
-    {"qwen2_audio", read_qwen2_audio},
+    {"llava", read_llava},       {"qwen2_vl", read_qwen2_vl},         {"qwen2_5_vl", read_qwen2_5_vl},
+    {"qwen3_vl", read_qwen3_vl}, {"qwen3_vl_moe", read_qwen3_vl_moe}, {"qwen2_audio", read_qwen2_audio},
 };
 
 }  // namespace

@@ -42,9 +42,14 @@ struct Tower {
   std::int64_t last_tables = 0;
   std::int64_t window = 0;  ///< patches that attention sees where a layer is not in `whole`
   std::vector<std::int64_t> whole;
+  std::vector<std::int64_t> tapped;  ///< layers with a projector of their own, as that behind the last
+  std::int64_t tap_tables = 0;
 
   [[nodiscard]] bool has_window(std::int64_t i) const {
     return window != 0 && std::find(whole.begin(), whole.end(), i) == whole.end();
+  }
+  [[nodiscard]] bool has_tap(std::int64_t i) const {
+    return std::find(tapped.begin(), tapped.end(), i) != tapped.end();
   }
 };
 
@@ -133,9 +138,16 @@ Tower siglip_tower(Fields& fields) {
   return image_tower(fields, 16, false);
 }
 
-/// Qwen2-VL's patch embedding over two frames, and its merger of neighbouring patches into one token of the decoder.
-void add_merger(Fields& fields, Tower& out, std::int64_t decoder_width, model::Model& model) {
-  const std::int64_t side = size_of(fields, "patch_size", 14, kMostSide);
+/// What differs between the patch embeddings of Qwen's towers.
+struct Patches {
+  std::int64_t side = 14;  ///< unless the file says another
+  bool bias = false;
+  std::int64_t decoder_width = 0;  ///< of what they are merged into
+};
+
+/// The patch embedding over two frames, and its merger of neighbouring patches into one token of the decoder.
+void add_merger(Fields& fields, Tower& out, const Patches& patches, model::Model& model) {
+  const std::int64_t side = size_of(fields, "patch_size", patches.side, kMostSide);
   const std::int64_t merge = size_of(fields, "spatial_merge_size", 2, kMostSide);
   const bool is_stated = fields.find("image_size") != nullptr;
   const Area image = area_of(fields, "image_size", kDefaultImage, kMostPixels);
@@ -145,9 +157,10 @@ void add_merger(Fields& fields, Tower& out, std::int64_t decoder_width, model::M
   const std::int64_t frames = size_of(fields, "temporal_patch_size", 2, kMostSide);
   const std::int64_t channels = size_of(fields, "in_channels", 3, kMostSide);
   out.layer.tokens = tokens * merged;
-  out.before = {{channels * frames * side * side, hidden, 0, false}};
+  out.before = {{channels * frames * side * side, hidden, 0, patches.bias}};
   out.behind = {{hidden * merged, hidden * merged, tokens, true, true},
-                {hidden * merged, decoder_width, tokens, true}};
+                {hidden * merged, patches.decoder_width, tokens, true}};
+  out.tap_tables = 2 * hidden * merged;  // a norm of merged patches
   out.last_tables = out.layer.norm == NormKind::Layer ? 2 * hidden : hidden;
   if (!is_stated)
     model.warnings.push_back(
@@ -162,15 +175,15 @@ Tower qwen2_vl_tower(Fields& fields, model::Model& model) {
   Tower out;
   out.layers = size_of(fields, "depth", 32, kMostLayers);
   out.layer = encoder_layer(hidden, size_of(fields, "num_heads", 16), hidden * ratio, NormKind::Layer);
-  add_merger(fields, out, size_of(fields, "hidden_size", 3584), model);
+  add_merger(fields, out, {14, false, size_of(fields, "hidden_size", 3584)}, model);
   return out;
 }
 
-/// Layers that see the whole image, from `fullatt_block_indexes`.
-std::vector<std::int64_t> whole_layers(Fields& fields) {
-  const Value* list = fields.find("fullatt_block_indexes");
-  if (list == nullptr) return {7, 15, 23, 31};
-  const std::string path = fields.path_of("fullatt_block_indexes");
+/// Layers that an array names.
+std::vector<std::int64_t> layers_of(Fields& fields, std::string_view key, std::vector<std::int64_t> assumed) {
+  const Value* list = fields.find(key);
+  if (list == nullptr) return assumed;
+  const std::string path = fields.path_of(key);
   if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of layers");
   std::vector<std::int64_t> out;
   for (const Value& item : list->items()) out.push_back(whole_number(item, path));
@@ -184,7 +197,7 @@ Tower qwen2_5_vl_tower(Fields& fields, model::Model& model) {
   out.layer = encoder_layer(hidden, size_of(fields, "num_heads", 16),
                             size_of(fields, "intermediate_size", 3420), NormKind::Rms);
   out.layer.mlp->gated = true;
-  add_merger(fields, out, size_of(fields, "out_hidden_size", 3584), model);
+  add_merger(fields, out, {14, false, size_of(fields, "out_hidden_size", 3584)}, model);
   // Windows hold whole merged tokens.
   const std::int64_t merge = size_of(fields, "spatial_merge_size", 2, kMostSide);
   const std::int64_t patch = size_of(fields, "patch_size", 14, kMostSide);
@@ -195,7 +208,20 @@ Tower qwen2_5_vl_tower(Fields& fields, model::Model& model) {
                      fmt::format("{} is {} pixels; it must be at least {}, a merged patch",
                                  fields.path_of("window_size"), pixels, merge * patch));
   out.window = side * side;
-  out.whole = whole_layers(fields);
+  out.whole = layers_of(fields, "fullatt_block_indexes", {7, 15, 23, 31});
+  return out;
+}
+
+/// Qwen3-VL: positions are learned, and some layers inside feed the decoder too.
+Tower qwen3_vl_tower(Fields& fields, model::Model& model) {
+  const std::int64_t hidden = size_of(fields, "hidden_size", 1152);
+  Tower out;
+  out.layers = size_of(fields, "depth", 27, kMostLayers);
+  out.layer = encoder_layer(hidden, size_of(fields, "num_heads", 16),
+                            size_of(fields, "intermediate_size", 4304), NormKind::Layer);
+  add_merger(fields, out, {16, true, size_of(fields, "out_hidden_size", 3584)}, model);
+  out.first_tables = size_of(fields, "num_position_embeddings", 2304) * hidden;
+  out.tapped = layers_of(fields, "deepstack_visual_indexes", {8, 16, 24});
   return out;
 }
 
@@ -226,11 +252,13 @@ struct Letter {
 constexpr Letter kFirst = {'P', "encoder, first"};
 constexpr Letter kMiddle = {'V', "encoder"};
 constexpr Letter kWindowed = {'W', "encoder, windowed"};
+constexpr Letter kTapped = {'X', "encoder, with a projector of its own"};
 constexpr Letter kLast = {'J', "encoder, with projector"};
 
 Letter letter_of(const Tower& tower, std::int64_t i) {
   if (i == 0) return kFirst;
   if (i + 1 == tower.layers) return kLast;
+  if (tower.has_tap(i)) return kTapped;
   return tower.has_window(i) ? kWindowed : kMiddle;
 }
 
@@ -250,8 +278,12 @@ void add_tower(const Tower& tower, model::Model& out) {
       layer.before = tower.before;
       layer.tables += tower.first_tables;
     }
-    if (i + 1 == tower.layers) {
+    if (tower.has_tap(i)) {
       layer.behind = tower.behind;
+      layer.tables += tower.tap_tables;
+    }
+    if (i + 1 == tower.layers) {
+      layer.behind.insert(layer.behind.end(), tower.behind.begin(), tower.behind.end());
       layer.tables += tower.last_tables;
     }
     kinds.push_back(std::move(layer));
@@ -315,6 +347,12 @@ void add_qwen2_vl_tower(Fields& fields, model::Model& out) {
 void add_qwen2_5_vl_tower(Fields& fields, model::Model& out) {
   Fields vision = tower_fields(fields, "vision_config", {"qwen2_5_vl_vision", "qwen2_5_vl"});
   add_tower(qwen2_5_vl_tower(vision, out), out);
+}
+
+void add_qwen3_vl_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config",
+                               {"qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe"});
+  add_tower(qwen3_vl_tower(vision, out), out);
 }
 
 void add_qwen2_audio_tower(Fields& fields, model::Model& out) {

@@ -16,9 +16,11 @@ namespace pipeloom::io::models {
 
 /// LLaVA: `vision_config` of CLIP or SigLIP, and a projector of two products.
 void add_llava_tower(Fields& fields, model::Model& out);
-/// Qwen2-VL and Qwen2.5-VL, whose images have any size: `vision_config.image_size` says it, else it is that of kDefaultImage with a warning.
+/// Qwen2-VL, Qwen2.5-VL and Qwen3-VL, whose images have any size: `vision_config.image_size` says it, else one of 896 x 1120 pixels is assumed, with a
+/// warning.
 void add_qwen2_vl_tower(Fields& fields, model::Model& out);
 void add_qwen2_5_vl_tower(Fields& fields, model::Model& out);
+void add_qwen3_vl_tower(Fields& fields, model::Model& out);
 /// Qwen2-Audio: `audio_config` of Whisper's encoder.
 void add_qwen2_audio_tower(Fields& fields, model::Model& out);
 
