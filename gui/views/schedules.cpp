@@ -141,7 +141,7 @@ class Table {
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_BordersInnerH |
                                        ImGuiTableFlags_NoBordersInBody | ImGuiTableFlags_NoSavedSettings |
                                        ImGuiTableFlags_PadOuterX;
-    if (ImGui::BeginTable("table", static_cast<int>(kHeads.size()) + 1, kFlags)) {
+    if (ImGui::BeginTable("table", static_cast<int>(kHeads.size()) + 2, kFlags)) {
       draw_heads();
       draw_rows();
       ImGui::EndTable();
@@ -191,13 +191,15 @@ class Table {
         ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_NoResize;
     ImGui::TableSetupColumn("on", kFixed, kDotColumn * scale_);
     for (const Head& head : kHeads) {
-      // The words of the last but one take what is left over.
-      const bool grows = head.column == (table_.heads().limited ? Column::Room : Column::Name);
+      // The words of the last but one take what is left over; without them it stays empty at the end, so that no number is far from its name.
+      const bool grows = head.column == Column::Room;
       ImGui::TableSetupColumn(head.id,
                               (grows ? ImGuiTableColumnFlags_WidthStretch : kFixed) |
                                   (hidden(head.column) ? ImGuiTableColumnFlags_Disabled : 0),
                               grows ? 1 : widths_[index(head.column)]);
     }
+    ImGui::TableSetupColumn("rest", ImGuiTableColumnFlags_WidthStretch |
+                                        (hidden(Column::Room) ? 0 : ImGuiTableColumnFlags_Disabled));
     ImGui::TableNextRow(ImGuiTableRowFlags_None, kRowHeight * scale_);
     ImGui::TableNextColumn();
     for (const Head& head : kHeads)
