@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -132,6 +133,18 @@ struct Scene {
   std::vector<std::string> titles;
 };
 
+/// Colours that the caller has in the place of kinds or series: how much slack ops have, how they differ from another run's.
+struct OwnColours {
+  struct LegendEntry {
+    std::vector<Colour> swatches;
+    std::string text;
+  };
+  /// Of the op at a position in the timeline.
+  std::function<Colour(std::size_t)> of;
+  /// Stands in the place of the kinds; empty: the usual legend still says what is seen.
+  std::vector<LegendEntry> legend;
+};
+
 struct SceneOptions {
   /// Width of the whole picture. 0 chooses: wide enough for the numbers of the shortest ops where that stays within 480 to
   /// 1600 pixels.
@@ -148,6 +161,8 @@ struct SceneOptions {
   int num_ranks = 0;
 
   ColourBy colour_by = ColourBy::Kind;
+  /// Not null: ops have these, wherever a rank has a row of its own; rows that ranks share keep the colours of kinds.
+  const OwnColours* own = nullptr;
   Theme theme = Theme::Light;
   Palette palette = Palette::Default;
   /// A pattern per op kind besides the colour.

@@ -74,6 +74,7 @@ class SceneBuilder {
   [[nodiscard]] Colour merged_colour(Rank rank, const TimelineIndex& lane, const Mark& mark,
                                      OpKind kind) const;
   [[nodiscard]] Colour plain_colour(Rank rank, OpKind kind) const;
+  [[nodiscard]] Colour colour_at(Rank rank, std::size_t at) const;
 
   // scene_frame.cpp: what can be switched on.
   void add_idle_causes();
@@ -89,6 +90,7 @@ class SceneBuilder {
   [[nodiscard]] std::vector<LegendItem> legend_items() const;
   void add_kind_items(std::vector<LegendItem>& items) const;
   void add_series_items(std::vector<LegendItem>& items) const;
+  void add_own_items(std::vector<LegendItem>& items) const;
   void add_overlay_items(std::vector<LegendItem>& items) const;
   void place_legend();
   void add_legend();

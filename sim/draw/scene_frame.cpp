@@ -23,6 +23,7 @@ constexpr double kSwatchGap = 5;
 constexpr double kItemGap = 16;
 constexpr double kTickGap = 34;
 constexpr int kRampSwatches = 24;
+constexpr double kRampSwatchWidth = 4;
 constexpr int kMostSingleSwatches = 8;
 
 double item_width(const LegendItem& item, double size) {
@@ -67,7 +68,7 @@ void SceneBuilder::add_series_items(std::vector<LegendItem>& items) const {
     for (int i = 0; i < kRampSwatches; ++i) {
       ramp.swatches.push_back(colour_of((count - 1) * i / (kRampSwatches - 1)));
     }
-    ramp.swatch_width = 4;
+    ramp.swatch_width = kRampSwatchWidth;
     items.push_back(std::move(ramp));
   }
   const Schedule& schedule = *timeline_.schedule;
@@ -76,6 +77,14 @@ void SceneBuilder::add_series_items(std::vector<LegendItem>& items) const {
                      schedule.contains(OpKind::BackwardWeight)
                          ? "Full colour: forward, paler: backward, palest: weight gradient"
                          : "Full colour: forward, paler: backward"});
+  }
+}
+
+void SceneBuilder::add_own_items(std::vector<LegendItem>& items) const {
+  for (const OwnColours::LegendEntry& entry : options_.own->legend) {
+    LegendItem item{entry.swatches, entry.text};
+    if (entry.swatches.size() > 1) item.swatch_width = kRampSwatchWidth;
+    items.push_back(std::move(item));
   }
 }
 
@@ -108,7 +117,9 @@ void SceneBuilder::add_overlay_items(std::vector<LegendItem>& items) const {
 std::vector<LegendItem> SceneBuilder::legend_items() const {
   std::vector<LegendItem> items;
   if (!options_.show_legend) return items;
-  if (options_.colour_by == ColourBy::Kind) {
+  if (options_.own != nullptr && !options_.own->legend.empty()) {
+    add_own_items(items);
+  } else if (options_.colour_by == ColourBy::Kind) {
     add_kind_items(items);
   } else {
     add_series_items(items);

@@ -83,7 +83,7 @@ void SceneBuilder::add_op(const Row& row, std::size_t at, std::size_t part, std:
                 .y = row.y + height * static_cast<double>(part),
                 .width = width - std::min(1.0, 0.15 * width),
                 .height = height - (part + 1 < parts ? std::min(1.0, 0.1 * height) : 0),
-                .fill = colours_.of(op, row.first),
+                .fill = colour_at(row.first, at),
                 .stroke = {},
                 .pattern = pattern_of(op.kind()),
                 .role = Role::Op,
@@ -109,7 +109,7 @@ void SceneBuilder::add_op_label(const Rectangle& box, Op op) {
 }
 
 bool SceneBuilder::labels_have_letters() const {
-  return options_.patterns || options_.colour_by != ColourBy::Kind;
+  return options_.patterns || options_.own != nullptr || options_.colour_by != ColourBy::Kind;
 }
 
 std::string SceneBuilder::widest_label(bool letters) const {
@@ -174,13 +174,19 @@ Colour SceneBuilder::merged_colour(Rank rank, const TimelineIndex& lane, const M
   for (std::size_t i = mark.first; i < mark.last; i += stride) {
     const DrawnEntry entry = lane.entry(rank, i);
     for (std::size_t part = 0; part < entry.count; ++part) {
-      const Op op = ops[(entry.op + part) % ops.size()];
-      if (op.kind() != kind) continue;
-      const Colour colour = colours_.of(op, rank);
+      const std::size_t at = entry.op + part;
+      if (ops[at % ops.size()].kind() != kind) continue;
+      const Colour colour = colour_at(rank, at);
       mean = mean ? blend(*mean, colour, 1.0 / ++seen) : (seen = 1, colour);
     }
   }
   return mean.value_or(plain_colour(rank, kind));
+}
+
+/// Of the op at a position in the timeline, which ran on `rank`.
+Colour SceneBuilder::colour_at(Rank rank, std::size_t at) const {
+  const auto ops = timeline_.schedule->ops();
+  return options_.own != nullptr ? options_.own->of(at) : colours_.of(ops[at % ops.size()], rank);
 }
 
 Colour SceneBuilder::plain_colour(Rank rank, OpKind kind) const {

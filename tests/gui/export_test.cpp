@@ -182,12 +182,52 @@ TEST_CASE("window, picture and page have one colour for each kind and each token
   }
 }
 
-TEST_CASE("what a picture cannot show is said") {
+TEST_CASE("slack that is not known is said") {
   Session session;
   test::open_in(session, test::run_of(kTwoRanks));
   session.view.colour = GanttColour::Slack;
   CHECK(what_is_written(session, export_job(session, {}), "x.svg") ==
-        "coloured by kind, as pictures have no colours of slack");
+        "coloured by kind where slack is not known");
+}
+
+TEST_CASE("pictures have the window's colours: slack, differences, what is dimmed") {
+  const Folder folder;
+  Session session;
+  const RunPtr run = test::open_in(session, test::run_of(kTwoRanks));
+  auto& part = session.part<ChartPart>();
+  const auto written = [&] {
+    write_export(export_job(session, {}), folder.file("x.svg"), io::Overwrite::Yes);
+    return io::read_file(folder.file("x.svg"));
+  };
+  const auto hex = [](Rgba rgba) {
+    return draw::to_hex({static_cast<std::uint8_t>(rgba), static_cast<std::uint8_t>(rgba >> 8U),
+                         static_cast<std::uint8_t>(rgba >> 16U)});
+  };
+  // Seven ops are critical, one is as slack as can be.
+  session.view.colour = GanttColour::Slack;
+  std::vector<std::uint8_t> levels(run->schedule->num_ops(), 0);
+  levels[1] = 255;
+  part.slack[run->id] = std::make_shared<const std::vector<std::uint8_t>>(levels);
+  CHECK(what_is_written(session, export_job(session, {}), "x.svg").empty());
+  std::string svg = written();
+  CHECK(count(svg, "Critical to slack") == 1);
+  CHECK(count(svg, "Forward") == 0);
+  CHECK(count(svg, hex(part.colours_of(session, *run).of_slack(0).fill)) >= 7);
+  CHECK(count(svg, hex(part.colours_of(session, *run).of_slack(255).fill)) >= 1);
+  // Against another run all are equal, but for one that it has not.
+  session.view.colour = GanttColour::Kind;
+  std::vector<std::int8_t> tints(run->schedule->num_ops(), 0);
+  tints[2] = kNoCounterpart;
+  part.tints[run->id] = std::make_shared<const std::vector<std::int8_t>>(tints);
+  svg = written();
+  for (const char* text : {"Shorter to longer", "Equal", "Only here"}) CHECK(count(svg, text) == 1);
+  CHECK(count(svg, hex(part.colours_of(session, *run).of_tint(0).fill)) >= 7);
+  // The legend switched backwards off: they are dimmed, and kinds are explained as ever.
+  part.tints.clear();
+  session.view.hidden_kinds = 1U << index_of(OpKind::Backward);
+  svg = written();
+  CHECK(count(svg, hex(part.colours_of(session, *run).dimmed().fill)) >= 4);
+  CHECK(count(svg, hex(part.colours_of(session, *run).kind_fill(OpKind::Forward))) >= 4);
 }
 
 TEST_CASE("nothing open and nothing in view are said") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <pipeloom/metrics.hpp>
+#include "gui/model/chart/op_look.hpp"
 #include "gui/model/draw/chart_list.hpp"
 #include "sim/tracks/cause_track.hpp"
 #include "sim/tracks/op_track.hpp"
@@ -30,12 +31,9 @@ class ChartListBuilder {
   struct RowLane {
     const ChartRow* row;
     const RunModel* run;
-    const ChartColours* colours;
+    OpLook look;
     Strip strip;
     Box clip = {};  ///< of the strip, inside the plot
-    const std::vector<std::int8_t>* tint = nullptr;
-    const std::vector<std::uint8_t>* slack = nullptr;
-    const std::vector<std::size_t>* matches = nullptr;
     bool labels = false;
     bool letters = false;
     /// What was drawn last as a box: the next op may need a line, or a hole, in front of it.
@@ -80,8 +78,6 @@ class ChartListBuilder {
   [[nodiscard]] bool is_dense(const RowLane& lane, Lane which) const;
   /// False if it is too narrow.
   bool add_op(RowLane& lane, std::size_t op);
-  [[nodiscard]] const OpPaint& paint_of(const RowLane& lane, std::size_t op) const;
-  [[nodiscard]] bool is_left_out(const RowLane& lane, std::size_t op) const;
   void add_edge(RowLane& lane, Ticks start, float x);
   void add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour);
   void add_hatching(const ChartQuad& quad, OpKind kind, Rgba colour);

@@ -138,13 +138,13 @@ void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange ra
   std::array<Rgba, kOpKinds> fill{};
   for (const OpKind kind : kAllOpKinds) {
     const bool left_out =
-        lane.matches != nullptr || (session_.selection.kind && *session_.selection.kind != kind);
-    fill[index_of(kind)] = left_out ? lane.colours->dimmed().fill : lane.colours->kind_fill(kind);
+        lane.look.matches != nullptr || (session_.selection.kind && *session_.selection.kind != kind);
+    fill[index_of(kind)] = left_out ? lane.look.colours->dimmed().fill : lane.look.colours->kind_fill(kind);
   }
   const OpTrack& track = *lane.run->op_track;
   fill_from(track, track.row_of(lane.row->rank, which), fill, range, bins, texels);
-  const bool by_kind = session_.view.colour == GanttColour::Kind && lane.tint == nullptr;
-  if (!by_kind && lane.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
+  const bool by_kind = session_.view.colour == GanttColour::Kind && lane.look.tint == nullptr;
+  if (!by_kind && lane.look.matches == nullptr) colour_by_op(lane, which, range, bins, texels);
 }
 
 const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::size_t first_quad) {
@@ -157,7 +157,7 @@ const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::si
                     static_cast<std::size_t>(columns_);
   for (std::size_t y = 0; y < rows; ++y)
     clear_under(texels + y * static_cast<std::size_t>(columns_), first_quad);
-  if (lane.matches != nullptr) add_dense_matches(lane, which);
+  if (lane.look.matches != nullptr) add_dense_matches(lane, which);
   return texels;
 }
 
@@ -195,7 +195,7 @@ void ChartListBuilder::colour_by_op(const RowLane& lane, Lane which, TimeRange r
       const auto high = starts.begin() + static_cast<std::ptrdiff_t>(std::min(at + hop, slice.last));
       const auto found = std::upper_bound(low, high, middle);
       at = found == low ? at : static_cast<std::size_t>(found - starts.begin()) - 1;
-      texels[x].fill(as_opaque_as(paint_of(lane, at).fill, texels[x][0]));
+      texels[x].fill(as_opaque_as(lane.look.of(at).fill, texels[x][0]));
     }
   }
 }
@@ -225,8 +225,8 @@ void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
   double drawn_to = layout_.plot.x0;
   for (int step = steps.first; step < steps.last; ++step) {
     const Slice slice = lane.run->op_track->visible(lane.row->rank, from_, to_, step, which);
-    auto hit = std::lower_bound(lane.matches->begin(), lane.matches->end(), slice.first);
-    while (hit != lane.matches->end() && *hit < slice.last) {
+    auto hit = std::lower_bound(lane.look.matches->begin(), lane.look.matches->end(), slice.first);
+    while (hit != lane.look.matches->end() && *hit < slice.last) {
       const double x = layout_.x_of(static_cast<double>(timeline.start[*hit]));
       const double end = std::max(layout_.x_of(static_cast<double>(timeline.end[*hit])), x + 2);
       if (end - x < kNarrow && end > drawn_to) {
@@ -237,7 +237,7 @@ void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
       ++hit;
       // The rest of this pixel is drawn already.
       const auto past = static_cast<Ticks>(layout_.time_of(drawn_to - 1));
-      hit = std::partition_point(hit, lane.matches->end(),
+      hit = std::partition_point(hit, lane.look.matches->end(),
                                  [&](std::size_t op) { return op < slice.last && timeline.end[op] < past; });
     }
   }

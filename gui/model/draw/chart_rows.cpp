@@ -21,18 +21,13 @@ constexpr double kGapAir = 44;
 
 ChartListBuilder::RowLane ChartListBuilder::lane_of(const ChartRow& row, ChartLane which) const {
   const RunModel& run = *layout_.blocks[row.block].run;
-  RowLane lane{
-      .row = &row, .run = &run, .colours = &part_.colours_of(session_, run), .strip = row.lane(which)};
+  RowLane lane{.row = &row,
+               .run = &run,
+               .look = op_look(session_, part_, run, part_.colours_of(session_, run)),
+               .strip = row.lane(which)};
   lane.clip = layout_.clipped(row, lane.strip);
-  if (const auto found = part_.tints.find(run.id); found != part_.tints.end())
-    lane.tint = found->second.get();
-  if (const auto found = part_.bright().find(run.id); found != part_.bright().end())
-    lane.matches = found->second.get();
-  const auto slack = part_.slack.find(run.id);
-  if (session_.view.colour == GanttColour::Slack && slack != part_.slack.end())
-    lane.slack = slack->second.get();
   lane.labels = !row.collapsed && lane.strip.height + 2 * scale_ >= fonts_.small.height;
-  const double room = static_cast<double>(lane.colours->shortest()) * pixels_per_tick_;
+  const double room = static_cast<double>(lane.look.colours->shortest()) * pixels_per_tick_;
   lane.letters = room > fonts_.small.width("W" + std::to_string(run.schedule->microbatches())) + 12 * scale_;
   return lane;
 }
@@ -97,24 +92,6 @@ void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
   if (gaps) add_gaps(lane);
 }
 
-bool ChartListBuilder::is_left_out(const RowLane& lane, std::size_t op) const {
-  if (lane.matches != nullptr) return !std::binary_search(lane.matches->begin(), lane.matches->end(), op);
-  if (!session_.selection.kind) return false;
-  const auto ops = lane.run->schedule->ops();
-  return ops[op % ops.size()].kind() != *session_.selection.kind;
-}
-
-const OpPaint& ChartListBuilder::paint_of(const RowLane& lane, std::size_t op) const {
-  const ChartColours& colours = *lane.colours;
-  if (is_left_out(lane, op)) return colours.dimmed();
-  const auto ops = lane.run->schedule->ops();
-  const std::size_t index = op % ops.size();
-  if (colours.is_hidden(ops[index].kind())) return colours.dimmed();
-  if (lane.tint != nullptr && op < lane.tint->size()) return colours.of_tint((*lane.tint)[op]);
-  if (lane.slack != nullptr && index < lane.slack->size()) return colours.of_slack((*lane.slack)[index]);
-  return colours.of(ops[index]);
-}
-
 /// Between neighbours that touch stands a line; a gap too short for a pixel is a hole of one.
 void ChartListBuilder::add_edge(RowLane& lane, Ticks start, float x) {
   if (lane.end < 0 || x > lane.x1) return;
@@ -137,7 +114,7 @@ bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
     box.y0 = std::max(box.y0, part.y);
     box.y1 = std::min(box.y1, part.bottom());
   }
-  const OpPaint& paint = paint_of(lane, op);
+  const OpPaint& paint = lane.look.of(op);
   if (op == group.first) add_edge(lane, timeline.start[op], static_cast<float>(box.x0));
   if (box.empty()) return true;
   quad(list_.quads, box, paint.fill);
@@ -146,7 +123,7 @@ bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
   lane.edge = paint.edge;
   const ChartQuad drawn_quad = list_.quads.back();
   if (session_.preferences.hatching) add_hatching(drawn_quad, drawn.kind(), paint.text);
-  if (lane.labels && &paint != &lane.colours->dimmed()) add_op_label(lane, box, drawn, paint.text);
+  if (lane.labels && &paint != &lane.look.colours->dimmed()) add_op_label(lane, box, drawn, paint.text);
   if (hovered_ && drawn.microbatch() == *hovered_)
     list_.outlines.push_back({drawn_quad.x0, drawn_quad.y0, drawn_quad.x1, drawn_quad.y1, ink_.text, 1});
   return true;

@@ -11,6 +11,7 @@
 #include <pipeloom/schedule.hpp>
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/files/export_colours.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
@@ -79,23 +80,26 @@ void for_each_visible(const RunModel& run, const std::vector<bool>& shown, Span 
     }
 }
 
-/// No value: pictures have no such colours, and are coloured by kind.
-std::optional<draw::ColourBy> colour_by(GanttColour colour) {
-  if (colour == GanttColour::Kind) return draw::ColourBy::Kind;
+/// What pictures colour by themselves; the rest has colours of its own (export_colours).
+draw::ColourBy colour_by(GanttColour colour) {
   if (colour == GanttColour::Stage) return draw::ColourBy::Stage;
   if (colour == GanttColour::Microbatch) return draw::ColourBy::Microbatch;
-  return std::nullopt;
+  return draw::ColourBy::Kind;
 }
 
-/// What a picture of a run looks like, but for its range.
+draw::Theme theme_of(const Session& session, const ExportOptions& options) {
+  return options.dark.value_or(session.preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
+}
+
+/// What a picture of a run looks like, but for its range and colours of its own.
 draw::SceneOptions scene_of(const Session& session, const RunModel& run, const ExportOptions& options) {
   const Preferences& preferences = session.preferences;
   const ViewState& view = session.view;
   draw::SceneOptions scene;
   scene.width = options.size.width_pixels();
   scene.height = options.size.height_pixels();
-  scene.colour_by = colour_by(view.colour).value_or(draw::ColourBy::Kind);
-  scene.theme = options.dark.value_or(preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
+  scene.colour_by = colour_by(view.colour);
+  scene.theme = theme_of(session, options);
   scene.palette = draw::palette_named(preferences.palette).value_or(draw::Palette::Default);
   scene.patterns = preferences.hatching;
   scene.show_memory = view.show_memory && run.memory != nullptr;
@@ -112,7 +116,9 @@ draw::SceneOptions scene_of(const Session& session, const RunModel& run, const E
 /// A run in a time range; only its ranks on screen, or all of them.
 ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptions& options,
                           std::optional<Span> range) {
-  ExportJob::Run out{run, scene_of(session, *run, options), {}};
+  ExportJob::Run out{
+      run, scene_of(session, *run, options), export_colours(session, run, theme_of(session, options)), {}};
+  out.scene.own = out.colours.get();
   out.scene.range = range;
   out.shown.assign(static_cast<std::size_t>(run->ranks()), true);
   if (!options.view_only) return out;
@@ -215,8 +221,9 @@ ExportJob export_job(Session& session, const ExportOptions& options) {
       options.view_only ? visible_span(session.view, run.span()) : std::optional(run.span());
   job.active = export_run(session, session.runs[session.active].run, options, range);
   job.stack = export_stack(session, options);
-  if (!colour_by(session.view.colour)) job.colours_left_out = name_of(session.view.colour);
-  if (!session.part<ChartPart>().tints.empty()) job.colours_left_out = "differences";
+  job.without_slack =
+      session.view.colour == GanttColour::Slack &&
+      std::any_of(job.stack.begin(), job.stack.end(), [](const auto& each) { return !each.colours; });
   return job;
 }
 
@@ -225,9 +232,8 @@ std::string what_is_written(const Session& session, const ExportJob& job, const 
   if (!export_format(path).picture || job.options.active_only)
     return open > 1 ? fmt::format("{}, the active one of {} runs", job.active.run->title, open) : "";
   std::string out = job.stack.size() > 1 ? fmt::format("{} runs", job.stack.size()) : "";
-  if (!job.colours_left_out.empty())
-    out += fmt::format("{}coloured by kind, as pictures have no colours of {}", out.empty() ? "" : ", ",
-                       job.colours_left_out);
+  if (job.without_slack)
+    out += fmt::format("{}coloured by kind where slack is not known", out.empty() ? "" : ", ");
   return out;
 }
 

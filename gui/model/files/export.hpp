@@ -51,6 +51,8 @@ struct ExportJob {
   struct Run {
     RunPtr run;
     draw::SceneOptions scene;
+    /// What ops look like, where pictures have no such colours by themselves; null elsewhere.
+    std::shared_ptr<const draw::OwnColours> colours;
     /// [rank]: whether tables have its rows.
     std::vector<bool> shown;
   };
@@ -59,8 +61,8 @@ struct ExportJob {
   Run active;
   /// What pictures show, from the top.
   std::vector<Run> stack;
-  /// What the window colours ops by, where pictures cannot: "slack". Else "".
-  std::string colours_left_out;
+  /// Some run is coloured by kind, as its slack is not known.
+  bool without_slack = false;
 };
 
 /// Throws InputError if no run is active, or nothing is in view and only that is wanted.
