@@ -168,7 +168,9 @@ class Table {
 
   /// What is left over goes to the bars, what is missing comes from the names.
   void share_room() {
-    float taken = kDotColumn * scale_ + 2 * kCellPad * scale_ + ImGui::GetStyle().ScrollbarSize;
+    // The dots have a column too, and what is left over where no words grow.
+    const float others = hidden(Column::Room) ? 2 : 1;
+    float taken = kDotColumn * scale_ + others * 2 * kCellPad * scale_ + ImGui::GetStyle().ScrollbarSize;
     for (const Head& head : kHeads)
       if (!hidden(head.column)) taken += widths_[index(head.column)] + 2 * kCellPad * scale_;
     const float left = ImGui::GetContentRegionAvail().x - taken;

@@ -141,7 +141,7 @@ TEST_CASE("a gap's details say what it waited for") {
   CHECK(state["sentence"].get<std::string>().find("0B0 of rank 0 waits for 1B0 of rank 1") == 0);
   CHECK(state["facts"]["cause"] == "warmup");
   CHECK(state["facts"]["length"] == "2.0");
-  CHECK(state["facts"]["would help"] == "up to 2.0");
+  CHECK(state["facts"]["would help"] == "up to 2 units");
   CHECK(state["predecessors"] == nlohmann::json::array({"1/1B0"}));
   CHECK(state["successors"] == nlohmann::json::array({"0/0B0"}));
 }

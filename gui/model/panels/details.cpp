@@ -243,7 +243,8 @@ Details details_of_gap(const RunModel& run, const OpWalk& walk, const GapRef& ga
   };
   add(cause.producer, fmt::format("{}, there at {}", name_of(cause.link), time_text(run, cause.arrival)),
       cause.explains);
-  if (cause.room > 0) out.facts.push_back({"would help", "up to " + time_text(run, cause.room)});
+  if (cause.room > 0)
+    out.facts.push_back({"would help", "up to " + duration_text(cause.room, run.timeline.unit)});
   add(cause.next_producer, "waited for then", false);
   return out;
 }
