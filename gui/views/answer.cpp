@@ -122,7 +122,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
     note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
   const char* const what = run.hangs ? "Stands still after" : run.cut ? "Recorded" : "Step time";
-  bar.cell("step", what, time_with_unit(run.step_time, run.unit), note,
+  bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }
@@ -171,7 +171,7 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
       "gap", "Above the bound", share_text(*run.gap),
-      {time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
+      {study::time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");
 }

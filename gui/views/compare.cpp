@@ -25,7 +25,7 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
 std::string value_text(const study::MetricRow& row, double value, const RunModel* run, TimeUnit unit) {
   if (row.unit == study::Unit::Bytes && run != nullptr && run->memory)
     return memory_cell(*run->memory, static_cast<Bytes>(value));
-  if (row.unit == study::Unit::Time) return time_with_unit(static_cast<Ticks>(value), unit);
+  if (row.unit == study::Unit::Time) return study::time_with_unit(static_cast<Ticks>(value), unit);
   if (row.unit == study::Unit::Ratio) return fmt::format("{:.1f} %", 100 * value);
   return fmt::format("{:.6g}", value);
 }

@@ -178,7 +178,9 @@ void details(Ui& ui) {
   Session& session = ui.session;
   const Details* shown = session.part<DetailsPart>().current(session);
   if (shown == nullptr) {
-    if (const auto waiting = waiting_selection(session.selection))
+    const RunModel* run = session.active_run();
+    const auto waiting = run == nullptr ? std::nullopt : waiting_selection(session.selection, run->id);
+    if (waiting)
       return muted_text(ui, fmt::format("{} does not run: its rank stands still before. Problems says why.",
                                         to_text(*waiting)));
     muted_text(ui, session.selection.op || session.selection.gap

@@ -17,8 +17,9 @@
 namespace pipeloom::gui::views {
 namespace {
 
+/// Exact: what one measures is what differs in the last digits.
 std::string time_text(const RunModel& run, Ticks ticks) {
-  return duration_text(ticks, run.timeline.unit);
+  return fmt::format("{} {}", format_ticks(ticks, run.timeline.unit), unit_word(run.timeline.unit));
 }
 
 /// What has a column: kinds that the schedule has, causes that occur in the range.

@@ -329,9 +329,7 @@ class Table {
     if (!row.synchronous)
       text += "Without flushes: gradients are of older weights than those that they change\n";
     if (row.peak_note.empty()) return text + row.held_text + " at most, in all";
-    const bool counted = row.peak_note.find("activation") != std::string::npos;
-    return text + row.peak_note + (counted ? "" : " of activations") + " at most; " + row.held_text +
-           " in all";
+    return text + row.peak_note + " at most; " + row.held_text + " in all";
   }
 
   /// In words over the columns of numbers.

@@ -95,8 +95,8 @@ constexpr IdleCause kCauses[] = {IdleCause::Warmup,   IdleCause::Cooldown, IdleC
                                  IdleCause::Transfer, IdleCause::Queueing, IdleCause::Memory};
 
 std::string more_or_less(TickSum change, TimeUnit unit) {
-  return fmt::format("{}{} {}", time_text(change < 0 ? -change : change, unit),
-                     unit == TimeUnit::Unit ? " units" : "", change < 0 ? "less" : "more");
+  return fmt::format("{} {}", time_with_unit(change < 0 ? -change : change, unit),
+                     change < 0 ? "less" : "more");
 }
 
 /// The cause whose change goes the way of the whole and is the largest.

@@ -147,7 +147,7 @@ void tell_peak(const Assignments& assignments, MemoryModel model, Bytes peak, Sc
     units = peak * v0;
   }
   row.peak_text = memory_cell(model, units);
-  row.peak_note = memory_text(model, units);
+  row.peak_note = memory_text(model, units) + (counts_activations(model) ? "" : " of activations");
 }
 
 /// What the fullest rank holds, and whether that fits.

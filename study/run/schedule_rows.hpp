@@ -27,7 +27,7 @@ struct ScheduleRow {
   double peak_bytes = 0;
   /// "12.9 GB"; "5.5" where sizes are relative.
   std::string peak_text;
-  /// "12.9 GB (12.0 GiB)"; "5.5 activations of a stage", one of those of the given run.
+  /// "12.9 GB (12.0 GiB) of activations"; "5.5 activations of a stage", one of those of the given run.
   std::string peak_note;
   /// Everything that the fullest rank holds, in bytes, or as peak_bytes where sizes are relative; and what the limit leaves to the rank that
   /// has least left, below 0 over it.

@@ -21,6 +21,10 @@ Ticks decimal_place(TimeUnit unit, int decimals) {
 
 }  // namespace
 
+std::string time_with_unit(TickSum time, TimeUnit unit) {
+  return time_text(time, unit) + (unit == TimeUnit::Unit ? " units" : "");
+}
+
 std::string time_text(TickSum time, TimeUnit unit) {
   const TickSum size = time < 0 ? -time : time;
   if (unit == TimeUnit::Unit) {

@@ -21,6 +21,8 @@ inline constexpr std::string_view kNoValue = "null";
 /// "4.734 s", "33.5 ms": four digits that count, in the largest unit that leaves at least one in front of the point; "33.0" for the abstract
 /// unit. May be negative.
 [[nodiscard]] std::string time_text(TickSum time, TimeUnit unit);
+/// The same in a sentence, where no head says that a unit is abstract: "33.0 units", "33.5 ms".
+[[nodiscard]] std::string time_with_unit(TickSum time, TimeUnit unit);
 
 /// "65,536".
 [[nodiscard]] std::string count_text(std::size_t count);

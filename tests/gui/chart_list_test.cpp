@@ -377,6 +377,17 @@ TEST_CASE("slack: none is 0, any is more", "[chart]") {
   CHECK(levels[find_op(*chart.run, "0B0")] > 0);
 }
 
+TEST_CASE("where slack is not known, the legend explains kinds", "[chart]") {
+  Chart chart(kScene);
+  chart.session.view.colour = GanttColour::Slack;
+  auto& part = chart.session.part<ChartPart>();
+  for (const std::size_t levels : {std::size_t{0}, chart.run->schedule->num_ops()}) {
+    part.slack[chart.run->id] = std::make_shared<const std::vector<std::uint8_t>>(levels);
+    chart.draw();
+    CHECK(chart.labels("critical") == (levels == 0 ? 0 : 1));
+  }
+}
+
 TEST_CASE("the legend says what colours mean", "[chart]") {
   Chart chart(kScene);
   chart.session.view.colour = GanttColour::Microbatch;

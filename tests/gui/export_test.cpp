@@ -188,6 +188,15 @@ TEST_CASE("slack that is not known is said") {
   session.view.colour = GanttColour::Slack;
   CHECK(what_is_written(session, export_job(session, {}), "x.svg") ==
         "coloured by kind where slack is not known");
+  // Nor is it known of runs that have none: their levels are empty. What a search dims changes nothing in that.
+  auto& part = session.part<ChartPart>();
+  const std::uint64_t run = session.runs[0].run->id;
+  part.slack[run] = std::make_shared<const std::vector<std::uint8_t>>();
+  part.matches[run] = std::make_shared<const std::vector<std::size_t>>(1, 0);
+  const ExportJob job = export_job(session, {});
+  CHECK(what_is_written(session, job, "x.svg") == "coloured by kind where slack is not known");
+  REQUIRE(job.stack[0].colours);
+  CHECK(job.stack[0].colours->legend.empty());
 }
 
 TEST_CASE("pictures have the window's colours: slack, differences, what is dimmed") {

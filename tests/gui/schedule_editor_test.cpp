@@ -152,9 +152,19 @@ TEST_CASE("an op that an edit keeps from running stays selected, and can be move
   settle(session);
   REQUIRE(session.active_run()->hang);
   CHECK_FALSE(session.selection.op);
-  const std::optional<Op> waiting = waiting_selection(session.selection);
+  const std::optional<Op> waiting = waiting_selection(session.selection, session.active_run()->id);
   REQUIRE(waiting);
   CHECK(to_text(*waiting) == "0B0");
+  // It is an op of this run: another one that hangs has nothing selected, be it of other stages.
+  const auto other = std::make_shared<const Schedule>(parse_schedule("0F0 0B0 0F1 0B1 | 1F1 1F0 1B0 1B1"));
+  session.add_run(
+      build_hanging_run(other, default_costs(other->placement()), "h", RunSource::ScheduleFile, ""), true);
+  session.active = 1;
+  CHECK_FALSE(ScheduleEditor::find_selected(session));
+  CHECK_THROWS_AS(session.part<ScheduleEditor>().selected(session), InputError);
+  session.active = 0;
+  REQUIRE(ScheduleEditor::find_selected(session));
+  session.close_run(1);
   run_command(session, "move-op-later");
   settle(session);
   REQUIRE_FALSE(session.active_run()->hang);

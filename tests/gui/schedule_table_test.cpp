@@ -85,7 +85,7 @@ TEST_CASE("costs and sizes with units are dealt out like plain numbers") {
   CHECK(with_units.peak_bytes == without.peak_bytes);
   // 1f1b holds p = 4 activations of 1.5 GB on its first rank.
   CHECK(evaluate_row(literal, "1f1b").peak_text == "6.0 GB");
-  CHECK(evaluate_row(literal, "1f1b").peak_note == "6.0 GB (5.6 GiB)");
+  CHECK(evaluate_row(literal, "1f1b").peak_note == "6.0 GB (5.6 GiB) of activations");
 }
 
 TEST_CASE("relative sizes are told in activations of a stage under edit") {

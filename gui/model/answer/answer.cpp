@@ -226,7 +226,7 @@ std::string bottleneck_text(const std::optional<Bottleneck>& bottleneck, bool of
   std::string text = fmt::format("{} {} {:.2g} x the others", capitalised(places_text(*bottleneck)),
                                  one ? "is" : "are", bottleneck->ratio);
   if (bottleneck->when_equal)
-    text += fmt::format("; with equal stages {}", time_with_unit(*bottleneck->when_equal, unit));
+    text += fmt::format("; with equal stages {}", study::time_with_unit(*bottleneck->when_equal, unit));
   return text + ".";
 }
 

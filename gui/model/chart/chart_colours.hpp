@@ -3,6 +3,7 @@
 // What colour an op has in the window: palettes, ways of colouring, dimming.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,13 @@ class ChartColours {
   /// The paint for a comparison: grey for equal, one hue for shorter, another for longer. REQUIRES: Key::has_tint.
   [[nodiscard]] const OpPaint& of_tint(std::int8_t level) const {
     return ramp_[static_cast<std::uint8_t>(level)];
+  }
+  /// The same from one end of the scale to the other, 0 .. 1, for legends.
+  [[nodiscard]] const OpPaint& slack_at(double share) const {
+    return of_slack(static_cast<std::uint8_t>(std::lround(255 * share)));
+  }
+  [[nodiscard]] const OpPaint& tint_at(double share) const {
+    return of_tint(static_cast<std::int8_t>(std::lround(254 * share) - 127));
   }
   /// How many stages, microbatches or chunks there are to colour, where Key::by is one of them, and the paint of forward `index`.
   [[nodiscard]] std::size_t series() const { return series_; }

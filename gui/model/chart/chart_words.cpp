@@ -65,11 +65,6 @@ std::string_view unit_word(TimeUnit unit) {
   return unit == TimeUnit::Unit ? "units" : name_of(unit);
 }
 
-std::string time_with_unit(TickSum time, TimeUnit unit) {
-  const std::string text = study::time_text(time, unit);
-  return unit == TimeUnit::Unit ? text + " units" : text;
-}
-
 namespace {
 
 /// Of a run that was measured over several steps: the first.
@@ -101,7 +96,7 @@ std::optional<Bytes> peak_change(const RunModel& run, const RunModel& baseline) 
 }
 
 void add_step(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
-  std::string text = time_with_unit(step_of(run), run.timeline.unit);
+  std::string text = study::time_with_unit(step_of(run), run.timeline.unit);
   if (run.hang) text = "stands still after " + text;
   out.push_back({std::move(text), BadgePart::Tone::Value, 0});
   if (baseline == nullptr) return;

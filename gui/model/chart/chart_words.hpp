@@ -18,8 +18,6 @@ namespace pipeloom::gui {
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
 /// "units", "ms": what stands behind a number in the run's own unit.
 [[nodiscard]] std::string_view unit_word(TimeUnit unit);
-/// A step time, idle time or bound, in the run's own unit: "93.0 units", "972.7 ms".
-[[nodiscard]] std::string time_with_unit(TickSum time, TimeUnit unit);
 /// A part of what the heading of a run says at its end.
 struct BadgePart {
   enum class Tone : std::uint8_t { Value, Quiet, Better, Worse };

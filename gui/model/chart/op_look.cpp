@@ -14,6 +14,12 @@ auto found_in(const Map& map, const RunModel& run) {
   return found == map.end() ? nullptr : found->second.get();
 }
 
+/// Null too where nothing is known of slack: there the levels are empty.
+const std::vector<std::uint8_t>* known_slack(const ChartPart& part, const RunModel& run) {
+  const auto* levels = found_in(part.slack, run);
+  return levels == nullptr || levels->empty() ? nullptr : levels;
+}
+
 }  // namespace
 
 bool OpLook::is_left_out(std::size_t position) const {
@@ -40,7 +46,7 @@ OpLook op_look(const Session& session, const ChartPart& part, const RunModel& ru
   look.colours = &colours;
   look.tint = found_in(part.tints, run);
   look.matches = found_in(part.bright(), run);
-  if (session.view.colour == GanttColour::Slack) look.slack = found_in(part.slack, run);
+  if (session.view.colour == GanttColour::Slack) look.slack = known_slack(part, run);
   look.kind = session.selection.kind;
   return look;
 }

@@ -65,7 +65,7 @@ void select_waiting(Session& session, Op op) {
   const RunModel* run = session.active_run();
   if (run == nullptr || !run->hang) return;
   session.selection.clear();
-  session.selection.waiting = op;
+  session.selection.waiting = WaitingRef{run->id, op};
 }
 
 void select_gap(Session& session, const GapRef& gap, Reveal reveal) {

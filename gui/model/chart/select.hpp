@@ -14,7 +14,7 @@ enum class Reveal : std::uint8_t { No, Yes };
 
 /// REQUIRES: the run is open and has this op or gap.
 void select_op(Session& session, const OpRef& op, Reveal reveal);
-/// An op that the run under edit does not come to, as it hangs. Does nothing where it ends.
+/// An op that the active run does not come to, as it hangs. Does nothing where it ends.
 void select_waiting(Session& session, Op op);
 void select_gap(Session& session, const GapRef& gap, Reveal reveal);
 /// What is selected by an op or a gap, else the active run; null if nothing is open.

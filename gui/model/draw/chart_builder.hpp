@@ -58,6 +58,7 @@ class ChartListBuilder {
   // chart_legend.cpp
   void add_legend();
   [[nodiscard]] const RunModel* first_run(bool tinted) const;
+  [[nodiscard]] bool lacks_slack(const RunModel& run) const;
   void add_legend_entry(const LegendEntry& entry, bool coloured);
   double add_legend_scale(double x, const RunModel& run);
   template <class Draw>

@@ -18,11 +18,17 @@ const RunModel* ChartListBuilder::first_run(bool tinted) const {
   return nullptr;
 }
 
+/// Slack is wanted and not known of the run (yet): its ops are in the colours of kinds.
+bool ChartListBuilder::lacks_slack(const RunModel& run) const {
+  return session_.view.colour == GanttColour::Slack &&
+         op_look(session_, part_, run, part_.colours_of(session_, run)).slack == nullptr;
+}
+
 /// Kinds, and what else colours mean. Where runs are coloured in two ways, both.
 void ChartListBuilder::add_legend() {
   const RunModel* const tinted = first_run(true);
   const RunModel* const plain = first_run(false);
-  const bool by_kind = session_.view.colour == GanttColour::Kind;
+  const bool by_kind = session_.view.colour == GanttColour::Kind || (plain != nullptr && lacks_slack(*plain));
   for (const LegendEntry& entry : layout_.entries) add_legend_entry(entry, by_kind && plain != nullptr);
   if (layout_.entries.empty()) return;
   double x = layout_.entries.back().box.x1 + 8 * scale_;
@@ -132,8 +138,8 @@ double ChartListBuilder::add_legend_scale(double x, const RunModel& run) {
   for (int i = 0; i < steps; ++i) {
     const double share = steps == 1 ? 0 : static_cast<double>(i) / (steps - 1);
     const OpPaint& paint =
-        tinted ? colours.of_tint(static_cast<std::int8_t>(std::lround(254 * share) - 127))
-        : ramp ? colours.of_slack(static_cast<std::uint8_t>(std::lround(255 * share)))
+        tinted ? colours.tint_at(share)
+        : ramp ? colours.slack_at(share)
                : colours.of_series(static_cast<std::size_t>(std::lround((count - 1) * share)));
     quad(list_.ground, {start + each * i, y, start + each * (i + 1), y + side}, paint.fill);
   }

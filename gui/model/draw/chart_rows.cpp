@@ -56,7 +56,7 @@ void ChartListBuilder::add_waiting(const RowLane& lane) {
     const double x1 = std::round(layout_.x_of(static_cast<double>(end)));
     const Box box{std::max(x0, lane.clip.x0), lane.clip.y0, std::min(x1 - 1, lane.clip.x1), lane.clip.y1};
     if (box.width() < 2) return;
-    const bool selected = waiting_selection(session_.selection) == op;
+    const bool selected = waiting_selection(session_.selection, run.id) == op;
     list_.outlines.push_back({static_cast<float>(box.x0), static_cast<float>(box.y0),
                               static_cast<float>(box.x1), static_cast<float>(box.y1),
                               selected ? ink_.accent : ink_.muted,

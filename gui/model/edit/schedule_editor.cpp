@@ -131,7 +131,7 @@ std::optional<std::pair<Rank, Op>> ScheduleEditor::find_selected(const Session& 
     const std::size_t op = selected->op % run->schedule->num_ops();
     return std::pair(run->schedule->rank_of_op(op), run->schedule->ops()[op].with_joined(false));
   }
-  const std::optional<Op> waiting = waiting_selection(session.selection);
+  const std::optional<Op> waiting = waiting_selection(session.selection, run->id);
   if (!waiting || !run->whole) return std::nullopt;
   const Schedule& whole = *run->whole;
   return std::pair(whole.placement().rank_of(whole.slot_of(*waiting)), waiting->with_joined(false));

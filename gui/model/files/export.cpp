@@ -221,9 +221,10 @@ ExportJob export_job(Session& session, const ExportOptions& options) {
       options.view_only ? visible_span(session.view, run.span()) : std::optional(run.span());
   job.active = export_run(session, session.runs[session.active].run, options, range);
   job.stack = export_stack(session, options);
-  job.without_slack =
-      session.view.colour == GanttColour::Slack &&
-      std::any_of(job.stack.begin(), job.stack.end(), [](const auto& each) { return !each.colours; });
+  job.without_slack = session.view.colour == GanttColour::Slack &&
+                      std::any_of(job.stack.begin(), job.stack.end(), [](const auto& each) {
+                        return !each.colours || each.colours->legend.empty();
+                      });
   return job;
 }
 

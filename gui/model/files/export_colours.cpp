@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -27,6 +26,8 @@ struct KeptLook {
   OpMatches matches;
   OpLook look;
 
+  KeptLook(const KeptLook&) = delete;  // `look` points into it
+  KeptLook& operator=(const KeptLook&) = delete;
   KeptLook(const Session& session, const ChartPart& part, RunPtr of, ChartColours::Key key)
       : run(std::move(of)), colours(*run, std::move(key)) {
     const auto keep = [&](auto& to, const auto& map) {
@@ -56,16 +57,11 @@ Entry ramp(std::string text, At at) {
 std::vector<Entry> legend_of(const OpLook& look) {
   const ChartColours& colours = *look.colours;
   if (look.tint != nullptr)
-    return {ramp("Shorter to longer",
-                 [&](double share) {
-                   return colours.of_tint(static_cast<std::int8_t>(std::lround(254 * share) - 127)).fill;
-                 }),
+    return {ramp("Shorter to longer", [&](double share) { return colours.tint_at(share).fill; }),
             {{colour_of(colours.of_tint(0).fill)}, "Equal"},
             {{colour_of(colours.of_tint(kNoCounterpart).fill)}, "Only here"}};
   if (look.slack != nullptr)
-    return {ramp("Critical to slack", [&](double share) {
-      return colours.of_slack(static_cast<std::uint8_t>(std::lround(255 * share))).fill;
-    })};
+    return {ramp("Critical to slack", [&](double share) { return colours.slack_at(share).fill; })};
   std::vector<Entry> out;
   if (colours.key().by != GanttColour::Chunk) return out;
   for (std::size_t i = 0; i < colours.series(); ++i)

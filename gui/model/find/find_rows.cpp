@@ -119,7 +119,7 @@ std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows, con
 std::string winner_text(const Plan& plan, const FindRow& winner) {
   const PlanCandidate& candidate = *winner.candidate;
   const TimeUnit unit = winner.row.unit;
-  std::string out = fmt::format("{}: {}", winner.row.name, time_with_unit(candidate.step_time, unit));
+  std::string out = fmt::format("{}: {}", winner.row.name, study::time_with_unit(candidate.step_time, unit));
   if (candidate.p95) out += fmt::format(", p95 {}", study::time_text(*candidate.p95, unit));
   if (candidate.tokens_per_s) out += fmt::format(", {} tokens/s", study::rate_text(*candidate.tokens_per_s));
   if (candidate.change) out += fmt::format(", {:+.1f} %", 100 * *candidate.change);

@@ -68,10 +68,16 @@ struct GapRef {
   friend bool operator==(const GapRef&, const GapRef&) = default;
 };
 
+/// An op of a run that hangs before it comes to it.
+struct WaitingRef {
+  std::uint64_t run = 0;  ///< RunModel::id
+  Op op;
+};
+
 struct Selection {
   std::optional<OpRef> op;
-  /// What was selected and does not come to run in the run under edit, which hangs: selected again once it runs. No `op` then.
-  std::optional<Op> waiting;
+  /// What was selected and does not come to run in its run, which hangs: selected again once it runs. No `op` then.
+  std::optional<WaitingRef> waiting;
   std::optional<GapRef> gap;
   std::optional<OpRef> hover;
   /// Every op of a kind, from a double click in the legend.
@@ -79,9 +85,10 @@ struct Selection {
   void clear() { *this = {}; }
 };
 
-/// The op that the selection waits for: nothing else was selected since.
-[[nodiscard]] inline std::optional<Op> waiting_selection(const Selection& selection) {
-  return selection.op || selection.gap ? std::nullopt : selection.waiting;
+/// The op of this run that is selected without running; no value where something else was selected since.
+[[nodiscard]] inline std::optional<Op> waiting_selection(const Selection& selection, std::uint64_t run) {
+  const bool waits = selection.waiting && selection.waiting->run == run && !selection.op && !selection.gap;
+  return waits ? std::optional(selection.waiting->op) : std::nullopt;
 }
 
 /// A stretch of time that the user measures.

@@ -58,15 +58,16 @@ void show_everything(Session& session) {
   session.view.placed = true;
 }
 
-/// What pointed into the run `old` points nowhere now, or to the op of the same name in its successor.
+/// What pointed into the run `old` points nowhere now.
 void forget_run(Session& session, std::uint64_t old) {
   Selection& selection = session.selection;
   if (selection.op && selection.op->run == old) selection.op.reset();
   if (selection.gap && selection.gap->run == old) selection.gap.reset();
   if (selection.hover && selection.hover->run == old) selection.hover.reset();
+  if (selection.waiting && selection.waiting->run == old) selection.waiting.reset();
 }
 
-/// The op of `next` that does what `old` op `position` did, if it has one on the same rank's queue.
+/// Where the op stands in the run; no value where it does not run.
 std::optional<OpRef> position_in(const RunModel& run, Op op) {
   const auto ops = run.schedule->ops();
   const auto found = std::find(ops.begin(), ops.end(), op);
@@ -78,13 +79,13 @@ std::optional<OpRef> position_in(const RunModel& run, Op op) {
 std::optional<Op> selected_op(const Selection& selection, const RunModel& run) {
   if (selection.op && selection.op->run == run.id)
     return run.schedule->ops()[selection.op->op % run.schedule->num_ops()];
-  return waiting_selection(selection);
+  return waiting_selection(selection, run.id);
 }
 
 /// The selection follows its op from a run to the one that takes its place.
 void select_again(Selection& selection, Op op, const RunModel& run) {
   selection.op = position_in(run, op);
-  if (!selection.op && run.hang) selection.waiting = op;
+  if (!selection.op && run.hang) selection.waiting = WaitingRef{run.id, op};
 }
 
 }  // namespace
@@ -99,7 +100,6 @@ void Session::show_live(RunPtr run) {
     const RunPtr old = std::exchange(live->run, std::move(run));
     const std::optional<Op> selected = selected_op(selection, *old);
     forget_run(*this, old->id);
-    selection.waiting.reset();
     if (selected) select_again(selection, *selected, *live->run);
   }
   if (everything) show_everything(*this);
@@ -160,6 +160,7 @@ void Session::forget_closed_runs() {
   if (selection.op && find_run(selection.op->run) == nullptr) selection.op.reset();
   if (selection.gap && find_run(selection.gap->run) == nullptr) selection.gap.reset();
   if (selection.hover && find_run(selection.hover->run) == nullptr) selection.hover.reset();
+  if (selection.waiting && find_run(selection.waiting->run) == nullptr) selection.waiting.reset();
   if (active >= runs.size()) active = runs.empty() ? 0 : runs.size() - 1;
 }
 

@@ -170,8 +170,8 @@ void write_selection(JsonWriter& out, const Session& session) {
   out.object();
   write_op(out.key("op"), session, selection.op);
   out.key("waiting");
-  const std::optional<Op> waiting = waiting_selection(selection);
-  waiting ? out.text(to_text(*waiting)) : out.null();
+  const bool waits = selection.waiting && !selection.op && !selection.gap;
+  waits ? out.text(to_text(selection.waiting->op)) : out.null();
   write_op(out.key("hover"), session, selection.hover);
   out.key("kind");
   selection.kind ? out.text(std::string(1, letter_of(*selection.kind))) : out.null();
