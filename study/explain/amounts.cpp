@@ -8,6 +8,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "study/explain/ops/cause_times.hpp"
+
 namespace pipeloom::study::explain {
 namespace {
 

@@ -14,6 +14,7 @@
 #include "study/explain/clocks.hpp"
 #include "study/explain/hiccups.hpp"
 #include "study/explain/match.hpp"
+#include "study/explain/ops/cause_times.hpp"
 #include "study/explain/stragglers.hpp"
 #include "study/explain/words.hpp"
 #include "study/explain/worlds.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/explain/ops/cause_times.hpp"
 #include "study/explain/robust.hpp"
 
 namespace pipeloom::study::explain {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "study/explain/explain.hpp"
-#include "study/explain/op_causes.hpp"
+#include "study/explain/ops/op_causes.hpp"
 
 namespace pipeloom::study::explain {
 

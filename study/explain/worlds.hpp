@@ -7,7 +7,7 @@
 
 #include <pipeloom/units.hpp>
 #include "study/explain/model.hpp"
-#include "study/explain/op_causes.hpp"
+#include "study/explain/ops/op_causes.hpp"
 #include "study/explain/waits.hpp"
 
 namespace pipeloom::study::explain {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "study/explain/model.hpp"
-#include "study/explain/op_causes.hpp"
+#include "study/explain/ops/op_causes.hpp"
 
 namespace pipeloom::study::explain {
 

@@ -62,7 +62,4 @@ struct OpFindings {
 [[nodiscard]] OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted,
                                         const std::vector<std::vector<Ticks>>& measured);
 
-/// log of the entry's time under `causes` over its predicted time. REQUIRES: that is not 0.
-[[nodiscard]] double log_factor_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes);
-
 }  // namespace pipeloom::study::explain

@@ -1,10 +1,11 @@
-#include "study/explain/op_causes.hpp"
+#include "study/explain/ops/op_causes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "study/explain/op_candidates.hpp"
+#include "study/explain/ops/cause_times.hpp"
+#include "study/explain/ops/op_candidates.hpp"
 #include "study/explain/robust.hpp"
 
 namespace pipeloom::study::explain {
@@ -24,78 +25,6 @@ constexpr double kPriceOfSpread =
 constexpr std::array kCostSigmas = {0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.055, 0.08};
 constexpr std::size_t kImproved = 3;  // of these spreads
 constexpr std::size_t kMostCauses = 8;
-constexpr double kLeastLeft = 0.01;  // of an entry, whatever causes make faster
-
-/// A part's time under causes, over the predicted time of its entry: what factors make of it, and what comes on top.
-struct PartTime {
-  double scaled = 0;
-  double added = 0;
-};
-PartTime part_time(const Wiring& wiring, std::size_t e, const Part& part, std::span<const OpCause> causes) {
-  PartTime time;
-  double log_factor = 0;
-  for (const OpCause& cause : causes) {
-    if (!cause.ops.has(wiring.rank[e], part.op)) continue;
-    log_factor += cause.log_factor;
-    time.added += cause.added;
-  }
-  time.scaled = part.share * std::exp(log_factor);
-  time.added = wiring.predicted[e] > 0 ? time.added / static_cast<double>(wiring.predicted[e]) : 0;
-  return time;
-}
-
-/// log of the factor that `causes` give an entry.
-double log_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes) {
-  if (causes.empty()) return 0;
-  double sum = 0;
-  for (const Part& part : wiring.parts_of(e)) {
-    const PartTime time = part_time(wiring, e, part, causes);
-    sum += time.scaled + time.added;
-  }
-  return std::log(std::max(sum, kLeastLeft));
-}
-
-/// How much log_of changes with the size of `of`.
-double slope_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const OpCause& of) {
-  double sum = 0;
-  double covered = 0;
-  for (const Part& part : wiring.parts_of(e)) {
-    const PartTime time = part_time(wiring, e, part, causes);
-    sum += time.scaled + time.added;
-    if (of.ops.has(wiring.rank[e], part.op))
-      covered += of.is_added ? of.usual / static_cast<double>(wiring.predicted[e]) : time.scaled;
-  }
-  return covered / std::max(sum, kLeastLeft);
-}
-
-/// The part of an entry's time under `causes` that `ops` covers.
-double part_now(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes, const Cover& cover,
-                const OpSet& ops) {
-  const auto adds = [](const OpCause& cause) { return cause.is_added; };
-  if (causes.empty() || (wiring.parts_of(e).size() == 1 && std::none_of(causes.begin(), causes.end(), adds)))
-    return cover.part;
-  return slope_of(wiring, e, causes, {.ops = ops});
-}
-
-/// What microbatches' causes add to an entry on top of its cell's.
-double microbatch_log(const Wiring& wiring, std::size_t e, std::span<const OpCause> of_cells,
-                      std::span<const OpCause> of_microbatches) {
-  if (of_microbatches.empty()) return 0;
-  if (wiring.parts_of(e).size() == 1) return log_of(wiring, e, of_microbatches);
-  std::vector<OpCause> all(of_cells.begin(), of_cells.end());
-  all.insert(all.end(), of_microbatches.begin(), of_microbatches.end());
-  return log_of(wiring, e, all) - log_of(wiring, e, of_cells);
-}
-
-/// The log factor of a part that makes log of the whole `log_whole`, and back.
-double of_part(double log_whole, double part) {
-  if (part > 0.999) return log_whole;
-  return std::log(std::max(1 + std::expm1(log_whole) / part, kLeastLeft));
-}
-double of_whole(double log_factor, double part) {
-  if (part > 0.999) return log_factor;
-  return std::log1p(part * std::expm1(log_factor));
-}
 
 /// Means of cells with the microbatches' causes taken off, and the spread of entries around them.
 void take_means(Search& search, std::span<const OpCause> of_cells, std::span<const OpCause> of_microbatches) {
@@ -156,7 +85,7 @@ struct CellSearch {
     fit.left.resize(search.cells.size());
     for (std::size_t c = 0; c < search.cells.size(); ++c) {
       if (search.cells[c].count == 0) continue;
-      fit.left[c] = search.cells[c].mean - log_of(*search.wiring, search.cells[c].first, fit.causes);
+      fit.left[c] = search.cells[c].mean - log_factor_of(*search.wiring, search.cells[c].first, fit.causes);
       fit.score += loss(fit.left[c], c) / 2;
     }
     for (const OpCause& cause : fit.causes) fit.score += price(cause);
@@ -491,10 +420,6 @@ std::vector<OpCause> find_on_entries(const Search& search, std::span<const OpCau
 }
 
 }  // namespace
-
-double log_factor_of(const Wiring& wiring, std::size_t e, std::span<const OpCause> causes) {
-  return log_of(wiring, e, causes);
-}
 
 OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted,
                           const std::vector<std::vector<Ticks>>& measured) {

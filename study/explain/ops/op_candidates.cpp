@@ -1,4 +1,4 @@
-#include "study/explain/op_candidates.hpp"
+#include "study/explain/ops/op_candidates.hpp"
 
 #include <algorithm>
 #include <map>
