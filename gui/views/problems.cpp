@@ -18,28 +18,25 @@ std::string line_of(const Problem& problem) {
   return fmt::format("{}{}", problem.place.empty() ? "" : problem.place + ": ", problem.message);
 }
 
-void draw_problem(Ui& ui, Problems& problems, std::size_t i, bool wrapped) {
+void draw_problem(Ui& ui, Problems& problems, std::size_t i, bool whole) {
   const Problem& problem = problems.report().problems[i];
-  const std::string line = line_of(problem);
   const ImVec2 at = ImGui::GetCursorPos();
-  const float width = wrapped ? std::max(ImGui::GetContentRegionAvail().x, 1.0F) : -1;
-  const float height = ImGui::CalcTextSize(line.c_str(), nullptr, false, width).y;
+  const float width = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
+  const std::string line = whole ? line_of(problem) : fitted(line_of(problem), width);
+  const float height = ImGui::CalcTextSize(line.c_str(), nullptr, false, whole ? width : -1).y;
   ImGui::PushID(static_cast<int>(i));
   if (ImGui::Selectable("##problem", false, 0, ImVec2(0, height))) (void)problems.select(ui.session, i);
   ImGui::PopID();
   note_item(ui, fmt::format("problems/{}", i));
-  explain(fmt::format("[{}] {}", problem.code, problem.message));
+  explain(fmt::format("[{}] {}", problem.code, line_of(problem)));
   ImGui::SetCursorPos(at);
   const bool error = problem.kind == Problem::Kind::Error;
   ImGui::PushStyleColor(ImGuiCol_Text, error ? ui.skin.problem : ui.skin.text);
-  if (wrapped)
-    wrapped_text(line);
-  else
-    ImGui::TextUnformatted(line.c_str());
+  wrapped_text(line);
   ImGui::PopStyleColor();
 }
 
-/// A few are shown whole; of many each has a line, in a list that scrolls.
+/// A few are shown whole; of many each has a line, without its middle where that is too long, in a list that scrolls.
 void draw_list(Ui& ui, Problems& problems) {
   const std::size_t count = problems.report().problems.size();
   constexpr std::size_t kFew = 6;
@@ -48,8 +45,7 @@ void draw_list(Ui& ui, Problems& problems) {
     return;
   }
   constexpr float kInSight = 9;
-  ImGui::BeginChild("list", ImVec2(0, kInSight * ImGui::GetTextLineHeightWithSpacing()), false,
-                    ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::BeginChild("list", ImVec2(0, kInSight * ImGui::GetTextLineHeightWithSpacing()));
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(count));
   while (clipper.Step())
@@ -135,7 +131,7 @@ void problems(Ui& ui) {
   if (report.grid) draw_grid(ui, *report.grid);
   if (!report.page.empty()) {
     ImGui::Separator();
-    ImGui::TextUnformatted(report.page.c_str());
+    wrapped_text(report.page);
     note_item(ui, "problems/page");
   }
 }

@@ -114,6 +114,7 @@ std::optional<std::int64_t> scaled(std::string_view number, std::int64_t factor)
 }
 
 using Units = std::array<const char*, 7>;
+constexpr Units kBinaryUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
 /// At most one decimal.
 std::string in_units(double value, double step, const Units& units) {
@@ -168,10 +169,16 @@ std::string short_bytes_text(Bytes bytes) {
   return in_decimal_units(static_cast<double>(bytes));
 }
 
+std::string binary_bytes_text(double bytes) {
+  std::size_t unit = 0;
+  for (; std::abs(bytes) >= 1024 && unit + 1 < kBinaryUnits.size(); ++unit) bytes /= 1024;
+  return fmt::format("{:.6g} {}", bytes, kBinaryUnits[unit]);
+}
+
 std::string estimated_bytes_text(double bytes) {
-  static constexpr Units kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   const std::string decimal = in_decimal_units(bytes);
-  return std::abs(bytes) < 1024 ? decimal : fmt::format("{} ({})", decimal, in_units(bytes, 1024, kUnits));
+  return std::abs(bytes) < 1024 ? decimal
+                                : fmt::format("{} ({})", decimal, in_units(bytes, 1024, kBinaryUnits));
 }
 
 }  // namespace pipeloom

@@ -40,6 +40,8 @@ struct NumberText {
 [[nodiscard]] std::string bytes_text(Bytes bytes);
 /// "81.1 GB", for cells of tables.
 [[nodiscard]] std::string short_bytes_text(Bytes bytes);
+/// "512 MiB", "1.25 GiB": six digits that count, for marks of axes, which are round in powers of two.
+[[nodiscard]] std::string binary_bytes_text(double bytes);
 /// bytes_text() of an estimate, which may be beyond all Bytes.
 [[nodiscard]] std::string estimated_bytes_text(double bytes);
 

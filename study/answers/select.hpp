@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "study/report/metric.hpp"
 #include "study/sweep/result/table.hpp"
 #include "study/text/expression.hpp"
 
@@ -60,7 +61,7 @@ struct RowGroup {
 
 // Axes of scatters: where a value stands and which values are written beside the axis.
 
-/// A metric's value for people: "33.5 ms", "1.5 GiB", "0.2727", "64"; "-" where there is none. `time_unit` of the result.
+/// A metric's value for people: "33.5 ms", "1.5 GB (1.4 GiB)", "27.3 %", "64"; "-" where there is none. `time_unit` of the result.
 [[nodiscard]] std::string metric_text(std::string_view metric, const Column& column, Row row,
                                       std::string_view time_unit);
 /// The same for a number that is no point's: a mean, a range.
@@ -68,9 +69,8 @@ struct RowGroup {
 /// "makespan, ms", "peak_bytes": what an axis is called.
 [[nodiscard]] std::string metric_title(std::string_view metric, std::string_view time_unit);
 
-/// What marks are made of: powers of ten, or of two for sizes.
-enum class Marks : unsigned char { Decimal, Bytes };
-[[nodiscard]] Marks marks_of(std::string_view metric);
+/// What the metric's row says; counts for what is no metric.
+[[nodiscard]] study::Unit metric_unit(std::string_view metric);
 
 struct AxisMark {
   double value = 0;
@@ -83,8 +83,9 @@ class Scale {
   static constexpr double kLogFrom = 40;
 
   Scale() = default;
-  /// REQUIRES: finite values, least <= most. A little room is left on both sides; one value only stands in the middle.
-  Scale(double least, double most, Marks marks);
+  /// Marks are round in the unit: powers of two for sizes, of ten for the others. REQUIRES: finite values, least <= most. A little room is
+  /// left on both sides; one value only stands in the middle.
+  Scale(double least, double most, study::Unit unit);
 
   [[nodiscard]] bool is_log() const { return log_; }
   [[nodiscard]] double place(double value) const;
@@ -95,10 +96,10 @@ class Scale {
  private:
   [[nodiscard]] std::vector<double> linear_marks(std::size_t about) const;
   [[nodiscard]] std::vector<double> log_marks(std::size_t about) const;
-  [[nodiscard]] std::string mark_text(double value) const;
+  [[nodiscard]] bool in_bytes() const { return unit_ == study::Unit::Bytes; }
 
   bool log_ = false;
-  Marks marks_ = Marks::Decimal;
+  study::Unit unit_ = study::Unit::Count;
   double from_ = 0;  // of the axis; logarithms if log_
   double to_ = 1;
 };

@@ -92,8 +92,8 @@ class Picture {
       low = std::min(low, step(*one));
       high = std::max(high, step(*one));
     }
-    x_ = sweep::Scale(left, right, relative_ ? sweep::Marks::Decimal : sweep::Marks::Bytes);
-    y_ = sweep::Scale(low, high, sweep::Marks::Decimal);
+    x_ = sweep::Scale(left, right, relative_ ? Unit::Count : Unit::Bytes);
+    y_ = sweep::Scale(low, high, Unit::Time);
   }
 
   [[nodiscard]] double x_at(double value) const {

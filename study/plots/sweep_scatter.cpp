@@ -50,7 +50,7 @@ class Picture {
         series_(table, question.series) {
     const auto scale = [&](const sweep::Column& column, const std::string& name) {
       const sweep::Extent extent = sweep::extent_of(column, rows);
-      return Scale(extent.least, extent.most, sweep::marks_of(name));
+      return Scale(extent.least, extent.most, sweep::metric_unit(name));
     };
     x_ = scale(x_column_, question.x);
     y_ = scale(y_column_, question.y);

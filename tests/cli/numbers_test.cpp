@@ -19,6 +19,9 @@ TEST_CASE("bytes in units of 1000, and of 1024 in parentheses") {
   CHECK(bytes_text(81'100'000'000) == "81.1 GB (75.5 GiB)");  // 81.1e9 / 2^30 = 75.53
   CHECK(bytes_text(999'960'000) == "1.0 GB (953.6 MiB)");     // never 1000.0 MB
   CHECK(short_bytes_text(81'100'000'000) == "81.1 GB");
+  CHECK(binary_bytes_text(512.0 * (1 << 20)) == "512 MiB");
+  CHECK(binary_bytes_text(1.25 * (1 << 30)) == "1.25 GiB");
+  CHECK(binary_bytes_text(1000) == "1000 B");
 }
 
 TEST_CASE("counts with thousands apart and the right noun") {

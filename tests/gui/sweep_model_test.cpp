@@ -134,6 +134,24 @@ TEST_CASE("a result opens, answers commands, and its points become the run under
   CHECK(session.message.text.find("no sweep is open") != std::string::npos);
 }
 
+TEST_CASE("ratios are percent and sizes are short beside the axes, as the metrics' rows say") {
+  const SweepScene scene(shared(table_of({"bubble_ratio", "peak_bytes"}, R"(
+  schedule=a : bubble_ratio=0.2727 peak_bytes=536870912
+  schedule=b : bubble_ratio=0.0559 peak_bytes=1610612736
+)")),
+                         {"peak_bytes", "bubble_ratio", "", "", "", "", ""});
+  CHECK(scene.point_text(0) == "a\nbubble_ratio 27.3 %\npeak_bytes 536.9 MB (512.0 MiB)\npoint 0");
+  CHECK(scene.point_text(1).find("bubble_ratio 5.59 %") != std::string::npos);
+  const auto texts = [](const std::vector<sweep::AxisMark>& marks) {
+    std::vector<std::string> out;
+    for (const sweep::AxisMark& mark : marks) out.push_back(mark.text);
+    return out;
+  };
+  // Both axes end a little beyond their points, which are half a GiB to one and a half, and 5.59 % to 27.27 %.
+  CHECK(texts(scene.x_scale().marks(2)) == std::vector<std::string>{"512 MiB", "1 GiB", "1.5 GiB"});
+  CHECK(texts(scene.y_scale().marks(4)) == std::vector<std::string>{"5 %", "10 %", "15 %", "20 %", "25 %"});
+}
+
 TEST_CASE("a result without answers is an empty plot, one without numbers says so") {
   const char* const refused = "schedule=a : illegal no\nschedule=b : illegal no";
   const SweepScene empty(shared(table_of({"makespan"}, refused)), {});

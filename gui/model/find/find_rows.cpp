@@ -150,8 +150,8 @@ FindPicture::FindPicture(const Plan& plan, const std::vector<FindRow>& rows) {
   const SizeUnit size = plan.activation > 0 ? SizeUnit{"activations", 1} : size_unit(most);
   x_title_ = fmt::format("peak, {}", size.name);
   y_title_ = fmt::format("step, {}", unit_word(unit));
-  x_ = sweep::Scale(least / size.bytes, most / size.bytes, sweep::Marks::Decimal);
-  y_ = sweep::Scale(std::ranges::min(steps), std::ranges::max(steps), sweep::Marks::Decimal);
+  x_ = sweep::Scale(least / size.bytes, most / size.bytes, study::Unit::Count);
+  y_ = sweep::Scale(std::ranges::min(steps), std::ranges::max(steps), study::Unit::Time);
 
   for (std::size_t i = 0; i < rows.size(); ++i)
     dots_.push_back({x_.place(peaks[i] / size.bytes), y_.place(steps[i]), i});

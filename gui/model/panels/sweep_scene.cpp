@@ -45,7 +45,7 @@ std::vector<Row> rows_where(const ResultTable& table, const std::string& conditi
 
 sweep::Scale scale_of(const Column& column, const std::string& name, const std::vector<Row>& rows) {
   const sweep::Extent extent = sweep::extent_of(column, rows);
-  return {extent.least, extent.most, sweep::marks_of(name)};
+  return {extent.least, extent.most, sweep::metric_unit(name)};
 }
 
 }  // namespace

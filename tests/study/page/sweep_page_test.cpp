@@ -315,21 +315,25 @@ TEST_CASE("several results share a page, a file without a header is named") {
 }
 
 TEST_CASE("axes have round marks, logarithmic where values span decades") {
-  using sweep::Marks;
+  using study::Unit;
   using sweep::Scale;
   const auto texts = [](const Scale& scale, std::size_t about) {
     std::vector<std::string> out;
     for (const auto& mark : scale.marks(about)) out.push_back(mark.text);
     return out;
   };
-  CHECK(texts(Scale(0, 10, Marks::Decimal), 5) == std::vector<std::string>{"0", "2", "4", "6", "8", "10"});
-  CHECK(texts(Scale(1, 1000, Marks::Decimal), 4) == std::vector<std::string>{"1", "10", "100", "1000"});
-  const Scale bytes(1.0 * (1 << 20), 4.0 * (1 << 20), Marks::Bytes);
-  CHECK(texts(bytes, 4) == std::vector<std::string>{"1.0 MB (1.0 MiB)", "2.1 MB (2.0 MiB)",
-                                                    "3.1 MB (3.0 MiB)", "4.2 MB (4.0 MiB)"});
-  const Scale one(5, 5, Marks::Decimal);
+  CHECK(texts(Scale(0, 10, Unit::Count), 5) == std::vector<std::string>{"0", "2", "4", "6", "8", "10"});
+  CHECK(texts(Scale(1, 1000, Unit::Count), 4) == std::vector<std::string>{"1", "10", "100", "1000"});
+  const Scale bytes(1.0 * (1 << 20), 4.0 * (1 << 20), Unit::Bytes);
+  CHECK(texts(bytes, 4) == std::vector<std::string>{"1 MiB", "2 MiB", "3 MiB", "4 MiB"});
+  // Steps of a quarter, whole in powers of two.
+  CHECK(texts(Scale(1.0 * (1 << 30), 1.5 * (1 << 30), Unit::Bytes), 3) ==
+        std::vector<std::string>{"1 GiB", "1.25 GiB", "1.5 GiB"});
+  CHECK(texts(Scale(0.05, 0.2, Unit::Ratio), 3) == std::vector<std::string>{"5 %", "10 %", "15 %", "20 %"});
+  CHECK(texts(Scale(2e6, 4e6, Unit::PerSecond), 2) == std::vector<std::string>{"2 M", "3 M", "4 M"});
+  const Scale one(5, 5, Unit::Count);
   CHECK(one.place(5) == 0.5);
-  const Scale log(0.01, 100, Marks::Decimal);
+  const Scale log(0.01, 100, Unit::Count);
   CHECK(log.is_log());
   CHECK(log.value_at(log.place(3)) == Approx(3));
 }
