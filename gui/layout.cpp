@@ -81,9 +81,8 @@ void close_button(Ui& ui, const View& view, float x, float y, float size) {
   ImGui::SetCursorScreenPos(ImVec2(x, y));
   if (ImGui::InvisibleButton("close", ImVec2(size, size))) ui.session.preferences.panels[view.id] = false;
   note_item(ui, std::string("panel/") + view.id + "/close");
-  const ImVec2 cross = ImGui::CalcTextSize("\xc3\x97");
-  ImGui::GetWindowDrawList()->AddText(ImVec2(x + (size - cross.x) / 2, y + (size - cross.y) / 2),
-                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.faint, "\xc3\x97");
+  draw_icon(Icon::Cross, ImVec2(x + size / 2, y + size / 2),
+            ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted);
   explain("Close this panel (the Panels menu brings it back)");
 }
 

@@ -217,16 +217,16 @@ void draw_signs(Ui& ui, const io::Key& key, int stages, bool hovered, float righ
   const bool is_stages = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
   const bool table = is_table(now);
   float x = right;
-  const auto sign = [&](const char* name, const char* letters, const char* help) {
+  const auto sign = [&](const char* name, Icon icon, const char* help) {
     x -= width;
     ImGui::SetCursorScreenPos(ImVec2(x, ImGui::GetCursorScreenPos().y));
-    const bool pressed = sign_button(ui, field_id(key) + name, letters, width, hovered, help);
+    const bool pressed = sign_button(ui, field_id(key) + name, icon, width, hovered, help);
     ImGui::SameLine(0, 0);
     return pressed;
   };
-  if (!now.empty() && !key.default_text.empty() && sign("/reset", "\xc3\x97", "Back to the default"))
+  if (!now.empty() && !key.default_text.empty() && sign("/reset", Icon::Reset, "Back to the default"))
     assign(ui, key.path, "");
-  if (is_stages && sign("/stages", table ? "1" : "\xe2\x80\xa6",
+  if (is_stages && sign("/stages", table ? Icon::One : Icon::Many,
                         table ? "One value for all stages" : "A value for each stage")) {
     const auto elements = split(now, ',');
     const std::string first = elements.empty() ? "" : plain(elements.front());

@@ -69,6 +69,16 @@ bool small_button(Ui& ui, std::string_view id, const char* label, std::string_vi
   return pressed;
 }
 
+bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help) {
+  const PushedId pushed(id);
+  const float size = ImGui::GetFrameHeight();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const bool pressed = ImGui::Button("##icon", ImVec2(size, size));
+  draw_icon(icon, ImVec2(at.x + size / 2, at.y + size / 2), ui.skin.text);
+  finish(ui, id, help);
+  return pressed;
+}
+
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help) {
   const PushedId pushed(id);
   const bool changed = ImGui::Checkbox(label, &value);
@@ -225,18 +235,14 @@ bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook
   return changed;
 }
 
-bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, bool shown,
-                 std::string_view help) {
+bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help) {
   const PushedId pushed(id);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size(width, ImGui::GetFrameHeight());
   const bool pressed = ImGui::InvisibleButton("##sign", size);
-  if (shown) {
-    const ImVec2 letters = ImGui::CalcTextSize(sign);
-    ImGui::GetWindowDrawList()->AddText(
-        ImVec2(at.x + (size.x - letters.x) / 2, at.y + (size.y - letters.y) / 2),
-        ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, sign);
-  }
+  if (shown)
+    draw_icon(icon, ImVec2(at.x + size.x / 2, at.y + size.y / 2),
+              ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted);
   finish(ui, id, help);
   return pressed;
 }
@@ -244,12 +250,11 @@ bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, boo
 namespace {
 
 /// The step buttons act at once, the typed number when it is finished.
-bool step_button(Ui& ui, std::string_view id, const char* sign, const char* name, float width,
-                 bool possible) {
+bool step_button(Ui& ui, std::string_view id, Icon icon, const char* name, float width, bool possible) {
   ImGui::SameLine(0, 0);
   ImGui::BeginDisabled(!possible);
   ImGui::PushButtonRepeat(true);
-  const bool pressed = sign_button(ui, std::string(id) + name, sign, width, possible);
+  const bool pressed = sign_button(ui, std::string(id) + name, icon, width, possible);
   ImGui::PopButtonRepeat();
   ImGui::EndDisabled();
   return pressed;
@@ -275,8 +280,8 @@ bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, 
   });
   if (entered) value = std::clamp(typed, least, most);
   finish(ui, id, help);
-  if (step_button(ui, id, "\xe2\x88\x92", "-", step, value > least)) value = next ? next(-1) : value - 1;
-  if (step_button(ui, id, "+", "+", step, value < most)) value = next ? next(1) : value + 1;
+  if (step_button(ui, id, Icon::Minus, "-", step, value > least)) value = next ? next(-1) : value - 1;
+  if (step_button(ui, id, Icon::Plus, "+", step, value < most)) value = next ? next(1) : value + 1;
   return value != before;
 }
 
@@ -332,17 +337,20 @@ bool draw_entries(Ui& ui, std::string_view id, std::span<const std::string> entr
 
 /// A small wedge that says that there is a list.
 void draw_wedge(const Ui& ui, float right, float top) {
-  const float half = 3.5F * ui.skin.scale;
-  const ImVec2 middle(right - ImGui::GetStyle().FramePadding.x - half, top + ImGui::GetFrameHeight() / 2);
-  const ImVec2 points[] = {ImVec2(middle.x - half, middle.y - half / 2),
-                           ImVec2(middle.x, middle.y + half / 2),
-                           ImVec2(middle.x + half, middle.y - half / 2)};
-  ImGui::GetWindowDrawList()->AddPolyline(points, 3, ui.skin.muted, 0, 1.5F * ui.skin.scale);
+  draw_icon(
+      Icon::Down,
+      ImVec2(right - ImGui::GetStyle().FramePadding.x - icon_width() / 2, top + ImGui::GetFrameHeight() / 2),
+      ui.skin.muted);
+}
+
+/// The wedge with a little air.
+float wedge_width(const Ui& ui) {
+  return icon_width() + 5 * ui.skin.scale;
 }
 
 /// What a combo has beside its text: padding, and the wedge.
 float around_choice(const Ui& ui) {
-  return 2 * ImGui::GetStyle().FramePadding.x + 12 * ui.skin.scale;
+  return 2 * ImGui::GetStyle().FramePadding.x + wedge_width(ui);
 }
 
 }  // namespace
@@ -378,7 +386,7 @@ bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entr
   const bool open = ImGui::BeginCombo("##choice", "", ImGuiComboFlags_NoArrowButton);
   finish(ui, id, open ? std::string_view() : help);
   if (open) return draw_entries(ui, id, entries, chosen);
-  draw_look(ui, look, at, width - 12 * ui.skin.scale);
+  draw_look(ui, look, at, width - wedge_width(ui));
   draw_wedge(ui, at.x + width, at.y);
   return false;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "gui/icon_draw.hpp"
 #include "gui/ui.hpp"
 
 namespace pipeloom::gui {
@@ -19,6 +20,8 @@ void explain(std::string_view text);
 
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
+/// A square button with a sign; `help` names what it does.
+bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
 /// A word in a thin frame, in the accent colour while it is on.
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
@@ -49,8 +52,7 @@ using NextNumber = std::function<int(int by)>;
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {},
                   bool muted = false, const NextNumber& next = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
-bool sign_button(Ui& ui, std::string_view id, const char* sign, float width, bool shown,
-                 std::string_view help = {});
+bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help = {});
 /// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
 [[nodiscard]] std::string fitted(std::string_view text, float width);
 /// A line with a knob, as wide as the next item would be, 0 at its left end and 1 at its right; true when the share changed.

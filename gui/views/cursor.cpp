@@ -18,14 +18,15 @@ namespace pipeloom::gui::views {
 namespace {
 
 void draw_buttons(Ui& ui, const Cursor& cursor) {
-  if (button(ui, "cursor/back", "<", "To the start of an op before (Alt+,)"))
+  if (icon_button(ui, "cursor/back", Icon::StepBack, "To the start of an op before (Alt+,)"))
     run_command(ui.session, "step-back");
   ImGui::SameLine();
-  if (button(ui, "cursor/play", cursor.playing() ? "Pause" : "Play",
-             "The measured range, else all of the run, over and over (space)"))
+  if (icon_button(ui, "cursor/play", cursor.playing() ? Icon::Pause : Icon::Play,
+                  cursor.playing() ? "Pause (space)"
+                                   : "Play the measured range, else all of the run, over and over (space)"))
     run_command(ui.session, cursor.playing() ? "pause" : "play");
   ImGui::SameLine();
-  if (button(ui, "cursor/forward", ">", "To the next start of an op (Alt+.)"))
+  if (icon_button(ui, "cursor/forward", Icon::StepForward, "To the next start of an op (Alt+.)"))
     run_command(ui.session, "step-forward");
   ImGui::SameLine();
   if (button(ui, "cursor/steady", "Steady", "Play one period of the steady state, over and over"))

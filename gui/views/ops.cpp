@@ -41,9 +41,13 @@ void draw_tools(Ui& ui, const OpsTable& table) {
 void draw_head(Ui& ui, OpsTable& table, OpColumn column) {
   ImGui::TableNextColumn();
   const std::string name(column == OpColumn::Microbatch ? "mb" : name_of(column));
-  std::string label = name;
-  if (table.sorted_by() == column) label += table.descending() ? " \xe2\x96\xbe" : " \xe2\x96\xb4";
-  if (selectable(ui, "ops/head/" + std::string(name_of(column)), label.c_str(), false)) table.sort_by(column);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const std::string id = "ops/head/" + std::string(name_of(column));
+  if (selectable(ui, id, name.c_str(), false)) table.sort_by(column);
+  if (table.sorted_by() != column) return;
+  const float x = at.x + ImGui::CalcTextSize(name.c_str()).x + ImGui::GetStyle().ItemInnerSpacing.x;
+  draw_icon(table.descending() ? Icon::Down : Icon::Up,
+            ImVec2(x + icon_width() / 2, at.y + ImGui::GetTextLineHeight() / 2), ui.skin.text);
 }
 
 void cell(const char* text) {

@@ -168,8 +168,10 @@ class Group {
     draw.AddText(ImVec2(at.x, y), ink, head().c_str());
     if (right.empty()) return false;
     if (pressed) open = open == 0 ? 1 : 0;
-    const std::string text = right + (open != 0 ? "  \xe2\x96\xbe" : "  \xe2\x96\xb8");
-    draw.AddText(ImVec2(at.x + width - ImGui::CalcTextSize(text.c_str()).x, y), ink, text.c_str());
+    const float wedge = at.x + width - icon_width() / 2;
+    draw_icon(open != 0 ? Icon::Down : Icon::Right, ImVec2(wedge, at.y + ImGui::GetFrameHeight() / 2), ink);
+    const float end = wedge - icon_width() / 2 - 6 * scale;
+    draw.AddText(ImVec2(end - ImGui::CalcTextSize(right.c_str()).x, y), ink, right.c_str());
     return open != 0;
   }
 

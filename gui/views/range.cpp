@@ -115,6 +115,7 @@ void draw_mark(Ui& ui, const RunModel& run, std::size_t i, std::optional<std::si
   const std::string id = fmt::format("range/mark/{}", i);
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
+  ImGui::AlignTextToFramePadding();
   if (small_button(ui, id, time_text(run, mark.time).c_str(), "Move it to the middle")) {
     const double length = session.view.range.length();
     const double start = static_cast<double>(mark.time) - length / 2;
@@ -123,6 +124,7 @@ void draw_mark(Ui& ui, const RunModel& run, std::size_t i, std::optional<std::si
   ImGui::TableNextColumn();
   const std::string apart = i == 0 ? "" : "+" + time_text(run, mark.time - session.marks[i - 1].time);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
+  ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(apart.c_str());
   ImGui::PopStyleColor();
   ImGui::TableNextColumn();
@@ -136,7 +138,8 @@ void draw_mark(Ui& ui, const RunModel& run, std::size_t i, std::optional<std::si
     mark.persistent = mark.persistent || !note.empty();
   }
   ImGui::TableNextColumn();
-  if (small_button(ui, id + "/remove", "x", "Remove the mark")) removed = i;
+  if (sign_button(ui, id + "/remove", Icon::Cross, ImGui::GetFrameHeight(), true, "Remove the mark"))
+    removed = i;
 }
 
 void draw_marks(Ui& ui, const RunModel& run) {

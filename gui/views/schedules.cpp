@@ -228,14 +228,9 @@ class Table {
                  ImVec2(x, at.y + (kRowHeight * scale_ - ui_.skin.small->FontSize) / 2), colour,
                  text.c_str());
     if (sorted)
-      draw_sort_mark(x + width_of(ui_.skin.small, text) + 7 * scale_, at.y + kRowHeight * scale_ / 2);
-  }
-
-  void draw_sort_mark(float x, float y) {
-    const float r = 3 * scale_;
-    const float tip = table_.descending() ? r : -r;
-    ImGui::GetWindowDrawList()->AddTriangleFilled(ImVec2(x - r, y - tip / 2), ImVec2(x + r, y - tip / 2),
-                                                  ImVec2(x, y + tip / 2 + (tip > 0 ? 1 : -1)), ui_.skin.text);
+      draw_icon(table_.descending() ? Icon::Down : Icon::Up,
+                ImVec2(x + width_of(ui_.skin.small, text) + 7 * scale_, at.y + kRowHeight * scale_ / 2),
+                ui_.skin.text);
   }
 
   // The rows -------------------------------------------------------------------------------------------------------------------

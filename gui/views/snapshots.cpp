@@ -35,7 +35,7 @@ bool draw_buttons(Ui& ui, const Snapshot& snapshot) {
              "Its configuration is under edit again; Ctrl+Z brings yours back"))
     run_command(ui.session, "restore", name);
   ImGui::SameLine();
-  if (!button(ui, id + "/remove", "Remove", "Forget it")) return false;
+  if (!icon_button(ui, id + "/remove", Icon::Cross, "Forget this snapshot")) return false;
   run_command(ui.session, "remove-snapshot", name);
   return true;
 }

@@ -10,6 +10,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/draw/chart_builder.hpp"
+#include "gui/model/draw/icons.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/tokens.hpp"
@@ -351,24 +352,20 @@ void ChartListBuilder::add_headers() {
 void ChartListBuilder::add_header_buttons(const ChartRow& row, HeaderButton under) {
   const HeaderButtons buttons = layout_.header_buttons(row);
   if (buttons.pin.empty()) return;
-  const auto centre = [](const Box& box) { return std::pair((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2); };
+  const auto icon = [&](Icon sign, const Box& box, Rgba ink) {
+    const auto x = static_cast<float>((box.x0 + box.x1) / 2);
+    const auto y = static_cast<float>((box.y0 + box.y1) / 2);
+    const auto r = static_cast<float>(4 * scale_);
+    for (const IconStroke& one : shape_of(sign).strokes)
+      list_.front_lines.push_back({x + one.x0 * r, y + one.y0 * r, x + one.x1 * r, y + one.y1 * r, ink,
+                                   static_cast<float>(1.5 * scale_)});
+  };
   quad(list_.front, {buttons.pin.x0 - 2 * scale_, buttons.pin.y0, buttons.collapse.x1, buttons.pin.y1},
        ink_.background);
-  const auto line = [&](double x0, double y0, double x1, double y1, Rgba colour) {
-    list_.front_lines.push_back({static_cast<float>(x0), static_cast<float>(y0), static_cast<float>(x1),
-                                 static_cast<float>(y1), colour, static_cast<float>(1.5 * scale_)});
-  };
-  const double r = 3.5 * scale_;
-  const auto [px, py] = centre(buttons.pin);
   const Rgba pin = row.pinned ? ink_.accent : under == HeaderButton::Pin ? ink_.text : ink_.muted;
-  line(px - r, py - r, px + r, py - r, pin);
-  line(px, py - r, px, py + r * 1.3, pin);
-  line(px - r * 0.7, py + r * 0.3, px + r * 0.7, py + r * 0.3, pin);
-  const auto [cx, cy] = centre(buttons.collapse);
-  const Rgba wedge = under == HeaderButton::Collapse ? ink_.text : ink_.muted;
-  const double turn = row.collapsed ? -1 : 1;
-  line(cx - r, cy - turn * r / 2, cx, cy + turn * r / 2, wedge);
-  line(cx, cy + turn * r / 2, cx + r, cy - turn * r / 2, wedge);
+  icon(Icon::Pin, buttons.pin, pin);
+  icon(row.collapsed ? Icon::Up : Icon::Down, buttons.collapse,
+       under == HeaderButton::Collapse ? ink_.text : ink_.muted);
 }
 
 void ChartListBuilder::add_scroll_bar() {
