@@ -94,10 +94,10 @@ void draw_picture(ImDrawList& draw, const ChartPicture& picture, std::uintptr_t 
   if (picture.strips.empty()) return;
   draw.PushTextureID(reinterpret_cast<ImTextureID>(texture));  // NOLINT(performance-no-int-to-ptr): its type
   in_batches(draw, picture.strips, 1, [&](const ChartStrip& strip) {
-    const float v = (static_cast<float>(strip.row) + 0.5F) / static_cast<float>(picture.rows);
+    const auto rows = static_cast<float>(picture.rows);
     const float u = static_cast<float>(strip.texels) / static_cast<float>(picture.width);
-    draw.PrimRectUV(point(strip.x0, strip.y0), point(strip.x1, strip.y1), point(0, v), point(u, v),
-                    IM_COL32_WHITE);
+    draw.PrimRectUV(point(strip.x0, strip.y0), point(strip.x1, strip.y1), point(0, strip.row / rows),
+                    point(u, strip.row_end / rows), IM_COL32_WHITE);
   });
   draw.PopTextureID();
 }

@@ -115,7 +115,7 @@ TEST_CASE("narrow ops and narrow gaps never vanish from a strip", "[chart]") {
       const ChartRow* row = nullptr;
       for (const ChartRow& one : chart.layout.rows)
         if (one.lane(ChartLane::Work).y == static_cast<double>(strip.y0)) row = &one;
-      if (row == nullptr) continue;  // further down in a hatched strip
+      if (row == nullptr) continue;  // further down in a hatched row
       const std::vector<Rgba> texels = chart.strip(static_cast<std::size_t>(strip.row));
       for (int x = 0; x < 14; ++x) {
         const double from = x * per_pixel;
@@ -142,34 +142,6 @@ TEST_CASE("narrow ops and narrow gaps never vanish from a strip", "[chart]") {
       }
     }
   }
-}
-
-TEST_CASE("a pixel of several kinds is hatched in their own colours, by their shares", "[chart]") {
-  std::array<Rgba, kOpKinds> fill{};
-  const Rgba forward = rgba(200, 0, 0);
-  const Rgba backward = rgba(0, 100, 0);
-  fill[index_of(OpKind::Forward)] = forward;
-  fill[index_of(OpKind::Backward)] = backward;
-  std::array<float, kOpKinds> shares{};
-  const auto phases = [&](Rgba colour) {
-    int count = 0;
-    for (std::size_t phase = 0; phase < kHatch; ++phase)
-      count += (texel_of(shares, fill, phase) & 0x00FFFFFFU) == (colour & 0x00FFFFFFU) ? 1 : 0;
-    return count;
-  };
-  CHECK(texel_of(shares, fill, 0) == 0);
-  shares[index_of(OpKind::Forward)] = 1;
-  CHECK(texel_of(shares, fill, 0) == forward);
-  CHECK(phases(forward) == 6);
-  // A third of what is busy, and half of the pixel is: 128 of 255.
-  shares = {1.0F / 6, 2.0F / 6};
-  CHECK(phases(forward) == 2);
-  CHECK(phases(backward) == 4);
-  CHECK(texel_of(shares, fill, 0) == rgba(200, 0, 0, 128));
-  shares = {0.001F};
-  CHECK(alpha(texel_of(shares, fill, 3)) == 77);  // 0.3 of 255
-  shares = {0.99F};
-  CHECK(alpha(texel_of(shares, fill, 3)) == 219);  // 0.86 of 255
 }
 
 TEST_CASE("kinds that the legend hides, and ops that a search left out, are dimmed", "[chart]") {
@@ -337,7 +309,8 @@ TEST_CASE("minimap and overview are kept until what they show changes", "[chart]
   Chart chart(kScene);
   chart.draw();
   const std::uint64_t first = chart.list.minimap.version;
-  CHECK(chart.list.minimap.rows == 2);
+  // A row for each pixel between the frame's two above and two below.
+  CHECK(chart.list.minimap.rows == static_cast<int>(chart.layout.minimap.height()) - 4);
   chart.session.view.range = {0, 3.0 * kOne};
   chart.draw();
   CHECK(chart.list.minimap.version == first);

@@ -93,14 +93,16 @@ class ChartListBuilder {
   [[nodiscard]] std::span<const float> shares_of(const tracks::Track& track, std::size_t row, TimeRange range,
                                                  int bins);
   void fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins, HatchedTexel* texels);
-  [[nodiscard]] StripCache<HatchedTexel>::Row key_of(const RowLane& lane, ChartLane which) const;
+  [[nodiscard]] StripCache<Rgba, kHatch>::Row key_of(const RowLane& lane, ChartLane which) const;
   void clear_under(Rgba* texels, std::size_t first_quad) const;
   void colour_by_op(const RowLane& lane, Lane which, TimeRange range, int bins, HatchedTexel* texels) const;
   void add_dense_gaps(const RowLane& lane, const Rgba* texels);
   void add_dense_matches(const RowLane& lane, Lane which);
-  [[nodiscard]] static bool is_hatched(const HatchedTexel& texel);
   /// A strip of these texels over the lane; returns the first row of them, in the picture. The others follow, where there are any.
-  Rgba* add_strip(const RowLane& lane, const std::vector<HatchedTexel>& texels);
+  Rgba* add_strip(const RowLane& lane, const std::vector<Rgba>& planes);
+  void add_pieces(const RowLane& lane, double height, int rows);
+  /// Pixels of a step of the hatching.
+  [[nodiscard]] double hatch_step() const;
 
   // chart_rows.cpp: gaps, messages.
   void add_gaps(const RowLane& lane);

@@ -7,8 +7,7 @@
 // the ruler and titles is clipped to the plot by the model, arrows by whoever draws. Pixels are the window's.
 //
 // Level of detail. A row with at most two ops per pixel is drawn op by op; ops narrower than kNarrow pixels, and rows with more, are a
-// strip of texels: of several kinds in one pixel each has its own colour, hatched in their shares of its time, as opaque as the pixel is busy. A pixel
-// that any op touches is at least kLeastOpaque opaque, one that a gap touches at most kMostOpaque: short ops and short gaps never vanish.
+// strip of texels (gui/model/draw/hatch.hpp), as opaque as their pixel is busy; where kinds share pixels, bands of their colours.
 
 #include <algorithm>
 #include <array>
@@ -19,10 +18,12 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_layout.hpp"
+#include "gui/model/draw/hatch.hpp"
 #include "sim/tracks/memory_track.hpp"
 
 namespace pipeloom::gui {
@@ -30,8 +31,6 @@ namespace pipeloom::gui {
 using tracks::Extent;
 
 inline constexpr double kNarrow = 3;
-inline constexpr float kLeastOpaque = 0.3F;
-inline constexpr float kMostOpaque = 0.86F;
 
 struct ChartQuad {
   float x0 = 0;
@@ -84,13 +83,14 @@ struct ChartLabel {
   ChartFace face = ChartFace::Small;
 };
 
-/// Row `row` of a picture's texels, [0, texels) of it, stretched over a box.
+/// Rows of a picture's texels, [0, texels) of each, stretched over a box: from `row` to `row_end`, which are between rows where a box is cut.
 struct ChartStrip {
   float x0 = 0;
   float y0 = 0;
   float x1 = 0;
   float y1 = 0;
-  int row = 0;
+  float row = 0;
+  float row_end = 1;
   int texels = 0;
 };
 
@@ -103,10 +103,6 @@ struct ChartPicture {
   std::uint64_t version = 0;
   std::vector<ChartStrip> strips;
 };
-
-/// The texels of one column from the top, over and over: diagonals where neighbours are alike.
-inline constexpr std::size_t kHatch = 6;
-using HatchedTexel = std::array<Rgba, kHatch>;
 
 /// Widths of letters, so that labels are placed without a window: of Latin-1, others as wide as an "m".
 struct ChartFont {
@@ -121,9 +117,9 @@ struct ChartFonts {
   ChartFont strong;
 };
 
-/// Pixels of rows that stay when the view pans, values per column, row by row. Columns of a row are numbered from time 0: column k is
+/// Pixels of rows that stay when the view pans, columns of `planes` values, row by row. Columns of a row are numbered from time 0: column k is
 /// [k, k + 1) times ticks_per_pixel, so that a view that moved by a few pixels needs these few only.
-template <class Value>
+template <class Value, std::size_t planes = 1>
 class StripCache {
  public:
   /// Run, rank, lane.
@@ -145,25 +141,23 @@ class StripCache {
     std::erase_if(rows_, [this](const auto& row) { return row.second.frame != frame_; });
   }
 
-  /// The values of columns [first, first + columns). `fill(range, bins, out)` writes those of `bins` equal parts of `range`.
+  using Column = std::conditional_t<planes == 1, Value, std::array<Value, planes>>;
+
+  /// The values of columns [first, first + columns), plane by plane: [plane * columns + column]. `fill(range, bins, out)` writes the columns of
+  /// `bins` equal parts of `range`.
   template <class Fill>
   [[nodiscard]] const std::vector<Value>& of(const Row& row, Fill&& fill) {
     Kept& kept = rows_[row];
     const std::int64_t moved = first_ - kept.first;
-    const auto part = [&](std::int64_t begin, std::int64_t end) {
-      const TimeRange range{static_cast<double>(first_ + begin) * scale_,
-                            static_cast<double>(first_ + end) * scale_};
-      fill(range, static_cast<int>(end - begin), kept.values.data() + begin);
-    };
     if (kept.values.empty() || moved >= columns_ || moved <= -columns_) {
-      kept.values.assign(static_cast<std::size_t>(columns_), Value{});
-      part(0, columns_);
-    } else if (moved > 0) {
-      std::copy(kept.values.begin() + moved, kept.values.end(), kept.values.begin());
-      part(columns_ - moved, columns_);
-    } else if (moved < 0) {
-      std::copy_backward(kept.values.begin(), kept.values.end() + moved, kept.values.end());
-      part(0, -moved);
+      kept.values.assign(static_cast<std::size_t>(columns_) * planes, Value{});
+      write(kept, 0, columns_, fill);
+    } else if (moved != 0) {
+      for (std::size_t plane = 0; plane < planes; ++plane) shift(plane_of(kept, plane), moved);
+      if (moved > 0)
+        write(kept, columns_ - moved, columns_, fill);
+      else
+        write(kept, 0, -moved, fill);
     }
     kept.first = first_;
     kept.frame = frame_;
@@ -176,7 +170,39 @@ class StripCache {
     std::uint64_t frame = 0;
     std::vector<Value> values;
   };
+
+  [[nodiscard]] std::span<Value> plane_of(Kept& kept, std::size_t plane) const {
+    const auto columns = static_cast<std::size_t>(columns_);
+    return std::span(kept.values).subspan(plane * columns, columns);
+  }
+
+  static void shift(std::span<Value> values, std::int64_t moved) {
+    if (moved > 0)
+      std::copy(values.begin() + moved, values.end(), values.begin());
+    else
+      std::copy_backward(values.begin(), values.end() + moved, values.end());
+  }
+
+  template <class Fill>
+  void write(Kept& kept, std::int64_t begin, std::int64_t end, Fill&& fill) {
+    const TimeRange range{static_cast<double>(first_ + begin) * scale_,
+                          static_cast<double>(first_ + end) * scale_};
+    const auto bins = static_cast<std::size_t>(end - begin);
+    const auto at = static_cast<std::size_t>(begin);
+    if constexpr (planes == 1) {
+      fill(range, static_cast<int>(bins), kept.values.data() + at);
+    } else {
+      filled_.assign(bins, Column{});
+      fill(range, static_cast<int>(bins), filled_.data());
+      for (std::size_t plane = 0; plane < planes; ++plane) {
+        const std::span<Value> values = plane_of(kept, plane);
+        for (std::size_t i = 0; i < bins; ++i) values[at + i] = filled_[i][plane];
+      }
+    }
+  }
+
   std::map<Row, Kept> rows_;
+  std::vector<Column> filled_;
   std::uint64_t look_ = 0;
   double scale_ = 0;
   std::int64_t first_ = 0;
@@ -211,7 +237,7 @@ struct ChartList {
   /// Nothing flickers while the view moves, and strips can be kept.
   ChartLayout layout;
   /// Strips of `rows` and of memory curves, which frames keep from one to the next.
-  StripCache<HatchedTexel> kept_texels;
+  StripCache<Rgba, kHatch> kept_texels;
   StripCache<Extent> kept_extents;
 
   [[nodiscard]] std::string_view text_of(const ChartLabel& label) const {
@@ -239,9 +265,5 @@ struct ChartInk {
 
 /// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
-
-/// The texel of a pixel of which `shares` are taken, channel by channel; 0 for none. Of kHatch phases that follow each other every channel has
-/// its share. REQUIRES: a colour for each, phase < kHatch.
-[[nodiscard]] Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours, std::size_t phase);
 
 }  // namespace pipeloom::gui

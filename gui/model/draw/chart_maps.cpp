@@ -23,34 +23,12 @@ class Fingerprint {
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
 
-/// Full only without a gap, none only without an op.
-float opacity(float total) {
-  return total >= 1 - tracks::kLeastShare / 2 ? 1 : std::clamp(total, kLeastOpaque, kMostOpaque);
-}
-
 /// The same colour, as opaque as `like`.
 Rgba as_opaque_as(Rgba colour, Rgba like) {
   return (colour & 0x00FFFFFFU) | (like & 0xFF000000U);
 }
 
 }  // namespace
-
-Rgba texel_of(std::span<const float> shares, std::span<const Rgba> colours, std::size_t phase) {
-  float total = 0;
-  for (const float share : shares) total += std::max(share, 0.0F);
-  if (total <= 0) return 0;
-  const float wanted = total * (static_cast<float>(phase) + 0.5F) / static_cast<float>(kHatch);
-  float sum = 0;
-  Rgba found = 0;
-  for (std::size_t channel = 0; channel < shares.size() && sum <= wanted; ++channel) {
-    if (shares[channel] <= 0) continue;
-    sum += shares[channel];
-    found = colours[channel];
-  }
-  constexpr float kHalf = 0.5F;
-  const auto opaque = static_cast<unsigned>(kHalf + opacity(total) * 255);
-  return (found & 0x00FFFFFFU) | (opaque << 24U);
-}
 
 std::span<const float> ChartListBuilder::shares_of(const tracks::Track& track, std::size_t row,
                                                    TimeRange range, int bins) {
@@ -61,22 +39,15 @@ std::span<const float> ChartListBuilder::shares_of(const tracks::Track& track, s
 
 void ChartListBuilder::fill_from(const tracks::Track& track, std::size_t row, std::span<const Rgba> colours,
                                  TimeRange range, int bins, HatchedTexel* texels) {
-  const std::size_t channels = track.channels();
-  const std::span<const float> all = shares_of(track, row, range, bins);
-  // Diagonals go on where the view moves: columns are counted from time 0.
-  const auto column = std::llround(range.start / range.length() * bins);
-  constexpr auto kPhases = static_cast<long long>(kHatch);
-  const auto first = static_cast<std::size_t>((column % kPhases + kPhases) % kPhases);
-  for (std::size_t bin = 0; bin < static_cast<std::size_t>(bins); ++bin) {
-    const std::span<const float> shares = all.subspan(bin * channels, channels);
-    const auto kinds = std::count_if(shares.begin(), shares.end(), [](float share) { return share > 0; });
-    if (kinds <= 1) {
-      texels[bin].fill(texel_of(shares, colours, 0));
-      continue;
-    }
-    for (std::size_t y = 0; y < kHatch; ++y)
-      texels[bin][y] = texel_of(shares, colours, (first + bin + y) % kHatch);
-  }
+  constexpr auto kMargin = static_cast<int>(kHatchMargin);
+  const double per_bin = range.length() / bins;
+  const TimeRange wide{range.start - kMargin * per_bin, range.end + kMargin * per_bin};
+  hatch(shares_of(track, row, wide, bins + 2 * kMargin), colours, std::llround(range.start / per_bin),
+        static_cast<int>(hatch_step()), {texels, static_cast<std::size_t>(bins)});
+}
+
+double ChartListBuilder::hatch_step() const {
+  return std::max(1.0, std::round(scale_));
 }
 
 /// Everything that colours depend on, besides time and row.
@@ -102,35 +73,41 @@ void ChartListBuilder::begin_strips() {
   list_.kept_extents.begin_frame(look.value(), per_pixel, first, columns_);
 }
 
-StripCache<HatchedTexel>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
+StripCache<Rgba, kHatch>::Row ChartListBuilder::key_of(const RowLane& lane, ChartLane which) const {
   return {lane.run->id, lane.row->rank.value(), static_cast<int>(which)};
 }
 
-bool ChartListBuilder::is_hatched(const HatchedTexel& texel) {
-  return std::any_of(texel.begin(), texel.end(), [&](Rgba one) { return one != texel[0]; });
-}
-
-Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<HatchedTexel>& texels) {
+Rgba* ChartListBuilder::add_strip(const RowLane& lane, const std::vector<Rgba>& planes) {
   ChartPicture& picture = list_.rows;
   picture.width = columns_;
-  const int base = picture.rows;
-  const bool hatched = std::any_of(texels.begin(), texels.end(), is_hatched);
-  const int rows = hatched ? static_cast<int>(kHatch) : 1;
+  const double step = hatch_step();
+  const bool hatched = !std::equal(planes.begin() + columns_, planes.end(), planes.begin());
+  const int rows =
+      hatched ? static_cast<int>(std::clamp(std::ceil(lane.strip.height / step), 1.0, 1.0 * kHatch)) : 1;
+  add_pieces(lane, hatched ? step * rows : std::max(lane.strip.height, 1.0), rows);
+  picture.rows += rows;
+  const auto begin = static_cast<std::ptrdiff_t>(picture.texels.size());
+  picture.texels.insert(picture.texels.end(), planes.begin(),
+                        planes.begin() + std::ptrdiff_t{rows} * columns_);
+  return picture.texels.data() + begin;
+}
+
+/// The strip below each other in pieces of this height, each with all `rows` that come next in the picture. Pieces keep their place where the
+/// strip is cut off.
+void ChartListBuilder::add_pieces(const RowLane& lane, double height, int rows) {
+  ChartPicture& picture = list_.rows;
   const auto x0 = static_cast<float>(layout_.plot.x0);
   const auto x1 = static_cast<float>(layout_.plot.x0 + columns_);
-  // Each piece is one texel high; a strip without hatching is one piece. Pieces keep their place where the strip is cut off.
-  const double step = hatched ? std::max(1.0, std::round(scale_)) : std::max(lane.strip.height, 1.0);
-  int piece = 0;
-  for (double y = lane.strip.y; y < lane.clip.y1; y += step, ++piece)
-    if (y + step > lane.clip.y0)
-      picture.strips.push_back({x0, static_cast<float>(std::max(y, lane.clip.y0)), x1,
-                                static_cast<float>(std::min(y + step, lane.clip.y1)), base + piece % rows,
-                                columns_});
-  picture.rows += rows;
-  const std::size_t begin = picture.texels.size();
-  for (std::size_t y = 0; y < static_cast<std::size_t>(rows); ++y)
-    for (const HatchedTexel& texel : texels) picture.texels.push_back(texel[y]);
-  return picture.texels.data() + begin;
+  for (double y = lane.strip.y; y < lane.clip.y1; y += height) {
+    const double from = std::max(y, lane.clip.y0);
+    const double to = std::min(y + height, lane.clip.y1);
+    if (to <= from) continue;
+    const auto row_at = [&](double at) {
+      return static_cast<float>(picture.rows + (at - y) / height * rows);
+    };
+    picture.strips.push_back(
+        {x0, static_cast<float>(from), x1, static_cast<float>(to), row_at(from), row_at(to), columns_});
+  }
 }
 
 void ChartListBuilder::fill_texels(const RowLane& lane, Lane which, TimeRange range, int bins,
@@ -275,19 +252,22 @@ std::vector<int> shown_ranks(const ViewState& view, const RunModel& run) {
 
 }  // namespace
 
-/// `rows` rows of `columns` texels over the whole span: the ranks, or an even choice of them.
+/// `rows` rows of `columns` texels over the whole span, a pixel high: the ranks, or an even choice of them.
 void ChartListBuilder::add_map_rows(ChartPicture& picture, const ChartBlock& block, int columns, int rows) {
   if (!block.run->op_track) return;
   const std::vector<int> ranks = shown_ranks(session_.view, *block.run);
   const auto fills = fills_of(part_.colours_of(session_, *block.run));
+  const OpTrack& track = *block.run->op_track;
+  std::vector<HatchedTexel> texels(static_cast<std::size_t>(columns));
+  std::size_t filled = ranks.size();
   for (int row = 0; row < rows && !ranks.empty(); ++row) {
     const std::size_t rank = static_cast<std::size_t>(row) * ranks.size() / static_cast<std::size_t>(rows);
-    const OpTrack& track = *block.run->op_track;
-    const std::span<const float> all =
-        shares_of(track, track.row_of(Rank(ranks[rank]), Lane::Work), layout_.span, columns);
-    for (std::size_t x = 0; x < static_cast<std::size_t>(columns); ++x)
-      picture.texels.push_back(texel_of(all.subspan(x * kOpKinds, kOpKinds), fills,
-                                        (x + 2 * static_cast<std::size_t>(row)) % kHatch));
+    if (rank != filled)
+      fill_from(track, track.row_of(Rank(ranks[rank]), Lane::Work), fills, layout_.span, columns,
+                texels.data());
+    filled = rank;
+    const std::size_t y = static_cast<std::size_t>(row) / static_cast<std::size_t>(hatch_step()) % kHatch;
+    for (const HatchedTexel& texel : texels) picture.texels.push_back(texel[y]);
     ++picture.rows;
   }
 }
@@ -305,7 +285,8 @@ void ChartListBuilder::add_map_strips(ChartPicture& picture, const Box& box) {
   for (int row = 0; row < picture.rows; ++row) {
     const double y = box.y0 + height * row;
     picture.strips.push_back({static_cast<float>(box.x0), static_cast<float>(y), static_cast<float>(box.x1),
-                              static_cast<float>(y + height), row, picture.width});
+                              static_cast<float>(y + height), static_cast<float>(row),
+                              static_cast<float>(row + 1), picture.width});
   }
 }
 
@@ -320,8 +301,7 @@ void ChartListBuilder::add_minimap() {
     begin_map(picture, box, print);
     const int each =
         std::max(1, static_cast<int>(inner.height() / static_cast<double>(layout_.blocks.size())));
-    for (const ChartBlock& block : layout_.blocks)
-      add_map_rows(picture, block, picture.width, std::min(each, block.run->ranks()));
+    for (const ChartBlock& block : layout_.blocks) add_map_rows(picture, block, picture.width, each);
   }
   quad(list_.ground, inner, ink_.row);
   add_map_strips(picture, inner);
@@ -349,8 +329,7 @@ void ChartListBuilder::add_overview() {
   if (picture.version != print) {
     begin_map(picture, box, print);
     for (const ChartBlock& block : layout_.blocks)
-      add_map_rows(picture, block, picture.width,
-                   std::clamp(static_cast<int>(height), 1, block.run->ranks()));
+      add_map_rows(picture, block, picture.width, std::max(static_cast<int>(height), 1));
   }
   quad(list_.ground, box, ink_.row);
   add_map_strips(picture, box);
