@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <pipeloom/schedule.hpp>
 #include "sim/draw/scene_builder.hpp"
@@ -15,6 +16,13 @@ namespace {
 /// Entries narrower than this merge.
 constexpr double kBinWidth = 3;
 constexpr double kSmallestText = 6;
+
+/// Between bars that meet within a pixel the ground would shine through as a line. What is too short for a pixel stays as it is.
+std::pair<double, double> whole_pixels(double x, double end) {
+  const double first = std::round(x);
+  const double last = std::round(end);
+  return last > first ? std::pair(first, last) : std::pair(x, end);
+}
 
 }  // namespace
 
@@ -135,14 +143,14 @@ void SceneBuilder::add_bar(const Row& row, Span span, const BusyByKind& busy, Ti
                            Colour colour) {
   const Ticks all = tracks::total(busy);
   const double height = bar_height(static_cast<double>(all) / static_cast<double>(capacity), row.height);
+  const auto [x, end] = whole_pixels(clipped_x(span.start), clipped_x(span.end));
   double below = 0;
   for (const OpKind lower : kAllOpKinds) {
     const double part = height * static_cast<double>(busy[index_of(lower)]) / static_cast<double>(all);
     if (lower == kind && part > 0) {
-      const double x = clipped_x(span.start);
       scene_.shapes.emplace_back(Rectangle{.x = x,
                                            .y = row.y + row.height - below - part,
-                                           .width = clipped_x(span.end) - x,
+                                           .width = end - x,
                                            .height = part,
                                            .fill = colour,
                                            .stroke = {},

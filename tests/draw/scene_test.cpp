@@ -1,5 +1,7 @@
 #include "sim/draw/scene.hpp"
 
+#include <cmath>
+
 #include <pipeloom/error.hpp>
 #include "draw/scenes.hpp"
 #include "sim/kinds.hpp"
@@ -145,6 +147,9 @@ TEST_CASE("far more ops than pixels: as many shapes as pixels, each as tall as i
   for (const Rectangle& bar : bars) {
     CHECK(bar.height == Approx(scene.rows[0].height / 2).epsilon(0.05));
     CHECK(bar.y + bar.height == Approx(scene.rows[0].y + scene.rows[0].height));
+    // Of whole pixels, so that neighbours meet without a line of ground between them.
+    CHECK(bar.x == std::round(bar.x));
+    CHECK(bar.width == std::round(bar.width));
   }
 }
 
