@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/schedules_for_bench.hpp"
-#include "gui/chart_draw.hpp"
+#include "gui/draw/chart_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "sim/analysis/idle_causes.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gui/icon_draw.hpp"
+#include "gui/draw/icon_draw.hpp"
 #include "gui/ui.hpp"
 
 namespace pipeloom::gui {

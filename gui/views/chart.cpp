@@ -9,8 +9,8 @@
 #include <cmath>
 #include <optional>
 
-#include "gui/chart_draw.hpp"
-#include "gui/edit_draw.hpp"
+#include "gui/draw/chart_draw.hpp"
+#include "gui/draw/edit_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/commands/context_menu.hpp"

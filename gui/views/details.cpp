@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gui/chart_draw.hpp"
+#include "gui/draw/chart_draw.hpp"
 #include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/chart/chart_part.hpp"

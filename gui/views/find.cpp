@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "gui/draw/sweep_map_draw.hpp"
 #include "gui/model/commands/context_menu.hpp"
 #include "gui/model/find/find_model.hpp"
 #include "gui/model/session/command.hpp"
-#include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {

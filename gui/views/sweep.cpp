@@ -7,10 +7,10 @@
 #include <cmath>
 #include <string>
 
+#include "gui/draw/sweep_map_draw.hpp"
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/session/command.hpp"
-#include "gui/sweep_map_draw.hpp"
 #include "gui/widgets.hpp"
 #include "sim/base/text_tools.hpp"
 #include "study/text/numbers.hpp"

@@ -11,10 +11,10 @@ namespace {
 /// So many columns of one kind beside each other are drawn as they are; fewer belong to the bands that they touch.
 constexpr std::size_t kPlain = 4;
 /// Bands are as wide as the shares of so many columns to each side: enough for straight edges.
-constexpr std::size_t kReach = 12;
+constexpr std::size_t kAround = 12;
 /// So many neighbours have the same bands.
 constexpr std::int64_t kShared = 4;
-static_assert(kReach + kShared + kPlain <= kHatchMargin);
+static_assert(kAround + kShared + kPlain <= kHatchMargin);
 constexpr auto kPeriod = static_cast<std::int64_t>(kHatch);
 
 /// Full only without a gap, none only without an op.
@@ -110,7 +110,7 @@ class Hatcher {
   /// The columns whose time the bands of a column have.
   [[nodiscard]] Band around(std::size_t column) const {
     const auto [begin, end] = band_[column];
-    return {std::max(begin + kReach, column) - kReach, std::min(end, column + kReach + 1)};
+    return {std::max(begin + kAround, column) - kAround, std::min(end, column + kAround + 1)};
   }
 
   /// A gap now and then is a column of its own; where every third has one, what falls into a column is chance, and the mean is what counts.

@@ -1,4 +1,4 @@
-#include "gui/chart_draw.hpp"
+#include "gui/draw/chart_draw.hpp"
 
 #include <imgui.h>
 

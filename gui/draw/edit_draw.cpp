@@ -1,4 +1,4 @@
-#include "gui/edit_draw.hpp"
+#include "gui/draw/edit_draw.hpp"
 
 #include <imgui.h>
 

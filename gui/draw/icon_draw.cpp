@@ -1,4 +1,4 @@
-#include "gui/icon_draw.hpp"
+#include "gui/draw/icon_draw.hpp"
 
 #include <imgui.h>
 

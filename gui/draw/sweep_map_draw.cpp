@@ -1,4 +1,4 @@
-#include "gui/sweep_map_draw.hpp"
+#include "gui/draw/sweep_map_draw.hpp"
 
 #include <fmt/format.h>
 #include <imgui.h>
