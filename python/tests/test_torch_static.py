@@ -451,6 +451,24 @@ def test_options_of_the_runtime_change_the_step() -> None:
     assert pt.predict("zbv", ranks=2, microbatches=4, costs=costs, max_outstanding_sends=2)["lowered"]["waits"][0]["send"] >= 0
 
 
+def test_a_sharded_model_gathers_and_reduces_where_its_actions_stand() -> None:
+    costs = {"model": "llama3-8b", "hardware": "h100", "seq": 4096, "dp": 8, "zero": 3}
+    asked = {"ranks": 4, "microbatches": 8, "chunks": 2, "costs": costs}
+    stages = pl.estimate("llama3-8b", hardware="h100", ranks=8, microbatches=8, dp=8, zero=3, seq=4096)["stages"]
+    gathers, reductions = ([stage[key] for stage in stages] for key in ("unshard_ms", "reduce_grad_ms"))
+    bare = pt.predict("interleaved-1f1b", **asked, unshard=0, reduce_grad=0)
+    whole = pt.predict("interleaved-1f1b", **asked)
+    assert whole["lowered"] == pt.predict("interleaved-1f1b", **asked, unshard=gathers, reduce_grad=reductions)["lowered"]
+    # Rank 0 cannot start before its first stage is there, and ends behind its last reduction, that of stage 0; in between it waits for stage 4's.
+    assert whole["lowered"]["waits"][0]["parameters"] == pytest.approx(gathers[0])
+    assert whole["lowered"]["waits"][0]["gradients"] == pytest.approx(reductions[0] + reductions[4])
+    # What the simulator puts behind the step is the optimizer alone here: without gathers and reductions the step ends with it.
+    optimizer = bare["step_time"] - bare["makespan"]
+    assert whole["step_time"] == pytest.approx(whole["lowered"]["step_time"] + optimizer)
+    [origin] = [text for key, text in pl.simulate("interleaved-1f1b", **asked).config["origin"].items() if key == "step.optimizer"]
+    assert optimizer == pytest.approx(float(origin.split("optimizer ")[1].split(" ")[0]), abs=0.1)
+
+
 def test_page() -> None:
     page = Path(__file__).parents[2] / "docs" / "python-torch.md"
     text = page.read_text().replace("\n```", "\n\n```")

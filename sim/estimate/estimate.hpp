@@ -132,6 +132,14 @@ struct StepEnd {
 /// copy and moments, gradient, new weight), 8 of each that it holds (gradients cleared and scaled).
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
+/// What fully sharded (ZeRO 3) parameters of one stage take to come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.
+struct ShardTimes {
+  double gather = 0;     ///< seconds of the all-gather of its weights
+  double reduction = 0;  ///< seconds of the reduce-scatter of its gradients
+};
+/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. Nothing below ZeRO 3. REQUIRES: setting.hardware.
+[[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage);
+
 /// Decoder layers of each stage where nobody says them: as many each if that divides; else, if it then divides, one less on the first and
 /// the last; else the first stages have one more. Throws InputError for more stages than layers + 2.
 [[nodiscard]] std::vector<int> default_layers(const model::Model& model, int stages);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/replicas.hpp"
@@ -29,12 +30,37 @@ Held held_in(std::span<const Stage* const> stages) {
   return out;
 }
 
-/// `nearer`: ranks of another group that stand between two of this one.
-double reduction_of(const Setting& setting, double parameters, int ranks, int nearer) {
-  if (ranks <= 1 || parameters == 0) return 0;
-  const int per_node = std::clamp(setting.hardware->devices_per_node / nearer, 1, ranks);
-  return hardware::reduction(*setting.hardware, kGradientBytes * parameters, kWeightBytes * parameters, ranks,
-                             per_node, setting.split.zero >= 1)
+/// Parameters that some ranks hold alike, and who these ranks are.
+struct Group {
+  double parameters = 0;
+  int ranks = 1;
+  int nearer = 1;  ///< ranks of another group that stand between two of this one
+};
+std::array<Group, 2> groups_of(const Setting& setting, double dense, double experts) {
+  const Replicas replicas = replicas_of(setting);
+  return {{{dense, replicas.dense, setting.split.tensor}, {experts, replicas.experts, setting.split.expert}}};
+}
+
+bool is_shared(const Group& group) {
+  return group.ranks > 1 && group.parameters > 0;
+}
+
+int ranks_per_node(const Setting& setting, const Group& group) {
+  return std::clamp(setting.hardware->devices_per_node / group.nearer, 1, group.ranks);
+}
+
+double reduction_of(const Setting& setting, const Group& group) {
+  if (!is_shared(group)) return 0;
+  return hardware::reduction(*setting.hardware, kGradientBytes * group.parameters,
+                             kWeightBytes * group.parameters, group.ranks, ranks_per_node(setting, group),
+                             setting.split.zero >= 1)
+      .seconds;
+}
+
+double collective_of(const Setting& setting, const Group& group, model::CollectiveKind kind, double bytes) {
+  if (!is_shared(group)) return 0;
+  return hardware::time_of(*setting.hardware, kind, bytes * group.parameters, group.ranks,
+                           ranks_per_node(setting, group))
       .seconds;
 }
 
@@ -44,8 +70,8 @@ StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages) {
   const Held held = held_in(stages);
   const Replicas replicas = replicas_of(setting);
   StepEnd out;
-  out.reduction = reduction_of(setting, held.dense, replicas.dense, setting.split.tensor) +
-                  reduction_of(setting, held.experts, replicas.experts, setting.split.expert);
+  for (const Group& group : groups_of(setting, held.dense, held.experts))
+    out.reduction += reduction_of(setting, group);
   if (setting.overlaps_reduction)
     out.reduction = std::max(out.reduction - held.backward, out.reduction / std::max(1, held.layers));
   const bool shared_out = setting.split.zero >= 1;
@@ -54,6 +80,17 @@ StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages) {
   out.optimizer = hardware::optimizer(*setting.hardware,
                                       kUpdateBytes * updated + kCleanupBytes * (held.dense + held.experts))
                       .seconds;
+  return out;
+}
+
+ShardTimes shard_times(const Setting& setting, const Stage& stage) {
+  ShardTimes out;
+  if (setting.split.zero < 3) return out;
+  for (const Group& group :
+       groups_of(setting, static_cast<double>(stage.dense), static_cast<double>(stage.experts))) {
+    out.gather += collective_of(setting, group, model::CollectiveKind::AllGather, kWeightBytes);
+    out.reduction += collective_of(setting, group, model::CollectiveKind::ReduceScatter, kGradientBytes);
+  }
   return out;
 }
 

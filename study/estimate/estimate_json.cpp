@@ -61,6 +61,15 @@ void write_rates(io::JsonWriter& out, const EstimatedRun& run) {
   member(out, "gpu_hours", of([](const TrainingRates& rates) { return rates.gpu_hours; }));
 }
 
+/// What UNSHARD and REDUCE_GRAD of the stage take, where its parameters are shared out.
+void write_shards(io::JsonWriter& out, const EstimatedRun& run, const estimate::Stage& stage) {
+  const estimate::Setting& setting = run.costs().setting;
+  if (setting.split.zero < 3 || setting.hardware == nullptr) return;
+  const estimate::ShardTimes times = estimate::shard_times(setting, stage);
+  out.key("unshard_ms").number(shortened_number(times.gather * 1e3));
+  out.key("reduce_grad_ms").number(shortened_number(times.reduction * 1e3));
+}
+
 void write_stages(io::JsonWriter& out, const EstimatedRun& run) {
   out.line(2).key("stages").array();
   for (std::size_t s = 0; s < run.costs().estimate.stages.size(); ++s) {
@@ -70,6 +79,7 @@ void write_stages(io::JsonWriter& out, const EstimatedRun& run) {
     out.key("forward_ms").ticks(ticks(Pass::Forward), kUnit);
     out.key("backward_input_ms").ticks(ticks(Pass::BackwardInput), kUnit);
     out.key("backward_weight_ms").ticks(ticks(Pass::BackwardWeight), kUnit);
+    write_shards(out, run, stage);
     out.close();
   }
   out.close(2);

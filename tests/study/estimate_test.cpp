@@ -160,6 +160,26 @@ TEST_CASE("estimate: hidden collectives take no time, a reduction behind the bac
   CHECK(overlapped.costs().step_end.optimizer == exposed.costs().step_end.optimizer);
 }
 
+TEST_CASE("estimate: gathers and reductions of shards are the reduction of the step's end, stage by stage") {
+  // Each rank has one stage: the reduce-scatter and the all-gather of its parameters are at the end of the step what they are one by one.
+  const EstimatedRun run = estimated(llama("1f1b", R"(, "dp": 8, "zero": 3)"));
+  double longest = 0;
+  for (const estimate::Stage& stage : run.costs().estimate.stages) {
+    const estimate::ShardTimes times = estimate::shard_times(run.costs().setting, stage);
+    CHECK(times.gather > 0);
+    longest = std::max(longest, times.gather + times.reduction);
+  }
+  CHECK(longest == Approx(run.costs().step_end.reduction));
+  const auto stages = Json::parse(study::estimate_json(run)).at("stages");
+  CHECK(stages.at(1).at("unshard_ms").get<double>() ==
+        Approx(estimate::shard_times(run.costs().setting, run.costs().estimate.stages[1]).gather * 1e3)
+            .epsilon(1e-5));
+  // What every replica holds whole is not gathered.
+  const EstimatedRun whole = estimated(llama("1f1b", R"(, "dp": 8, "zero": 2)"));
+  CHECK(estimate::shard_times(whole.costs().setting, whole.costs().estimate.stages[0]).gather == 0);
+  CHECK_FALSE(Json::parse(study::estimate_json(whole)).at("stages").at(0).contains("unshard_ms"));
+}
+
 TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
   const EstimatedRun none = estimated(llama("1f1b"));
   const EstimatedRun selective = estimated(llama("1f1b", "", R"("recompute": "selective")"));

@@ -10,7 +10,8 @@ from typing import Any, Optional
 
 from .. import KINDS, InputError, ScheduleError, convert, simulate
 from .._results import Result
-from ._lowered import run_lowered
+from ._lowered import homes, run_lowered
+from ._sharded import at_step_end, is_sharded_model, shard_times
 from ._source import csv_text, is_listed
 
 #: Options that change what a step does in PyTorch's runtime, of those that `load_schedule` takes.
@@ -67,7 +68,8 @@ def predict(
     out (`restage`). `memory` is what configurations have there, the recording's unless given; over `memory_limit` (bytes, "60GB") the
     report's `fits` is False. `options` are max_outstanding_sends, unshard_lookahead and defer_reduce_grad_wait; `unshard` and `reduce_grad`
     say how long gathering a stage's parameters and reducing its gradients take (one number or one per stage, in the costs' unit). With any
-    of these the step is run action by action as `target` lowers it, and `lowered` says how long ranks waited for what.
+    of these the step is run action by action as `target` lowers it, and `lowered` says how long ranks waited for what. Costs that name a
+    model and a device and have `"zero": 3` say themselves how long both take.
 
     Raises InputError for wrong input and ScheduleError for a schedule that refuses its parameters.
     """
@@ -79,13 +81,18 @@ def predict(
         source, shape = _for_simulation(schedule, shape, folder)
         run = simulate(source, costs=_costs_only(found), memory=limits or None, **shape)
         report = Result({**run.report, "fits": run.fits})
-        if not options and unshard is None and reduce_grad is None:
+        sharded = is_sharded_model(found)
+        if not options and not sharded and unshard is None and reduce_grad is None:
             return report
         rows = _lowered_rows(run, folder, target, options)
-    latency = float(_transfer(found).get("latency", 0))
-    gathers, reductions = (_by_stage(given, run.stages, name) for given, name in ((unshard, "unshard"), (reduce_grad, "reduce_grad")))
+    latency = _message(run.config["costs"]["transfer"]) if "model" in found else float(_transfer(found).get("latency", 0))
+    by_model = shard_times(found, run.stages) if sharded else ([0.0] * run.stages, [0.0] * run.stages)
+    gathers = _by_stage(by_model[0] if unshard is None else unshard, run.stages, "unshard")
+    reductions = _by_stage(by_model[1] if reduce_grad is None else reduce_grad, run.stages, "reduce_grad")
     lowered = run_lowered(rows, op_times(run), latency, gathers, reductions)
-    return Result({**report, **_measures(lowered, report), "lowered": lowered})
+    # The optimizer: of a model the simulator has put the reduction there too, which the list has itself.
+    behind = max(0.0, report["step_time"] - report["makespan"] - at_step_end(*by_model, homes(rows)))
+    return Result({**report, **_measures(lowered, report, behind), "lowered": lowered})
 
 
 def rank(
@@ -183,6 +190,11 @@ def _transfer(costs: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def _message(transfer: Mapping[str, Any]) -> float:
+    """How long a message of a model takes: what it keeps both ranks busy with is half of it each."""
+    return float(transfer.get("latency", 0)) + 2 * float(transfer.get("rank_time", 0))
+
+
 def _memory(costs: Mapping[str, Any], memory: Optional[Mapping[str, Any]], limit: Any) -> dict[str, Any]:
     found = dict(memory if memory is not None else costs.get("measured", {}).get("memory", {}))
     if limit is None:
@@ -205,8 +217,6 @@ def _lowered_rows(run: Any, folder: str, target: str, options: Mapping[str, Any]
 
 
 def _by_stage(given: Any, stages: int, name: str) -> list[float]:
-    if given is None:
-        return [0.0] * stages
     listed = [given] * stages if isinstance(given, (int, float, str)) else list(given)
     for one in listed:
         if isinstance(one, str) or not math.isfinite(one) or one < 0:
@@ -217,12 +227,12 @@ def _by_stage(given: Any, stages: int, name: str) -> list[float]:
     return values
 
 
-def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, float]:
-    """The measures of the report that follow from the makespan."""
+def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any], behind: float) -> dict[str, float]:
+    """The measures of the report that follow from the makespan and from what stands behind the last op."""
     makespan = lowered["makespan"]
     busy = report["makespan"] * (1 - report["bubble_ratio"])
     return {
         "makespan": makespan,
-        "step_time": lowered["step_time"] + report["step_time"] - report["makespan"],  # the optimizer
+        "step_time": lowered["step_time"] + behind,
         "bubble_ratio": 1 - busy / makespan if makespan else 0.0,
     }

@@ -35,6 +35,11 @@ def run_lowered(
     return {"makespan": max(run.ends) - min(run.starts), "step_time": max(run.clock), "waits": run.waits}
 
 
+def homes(rows: Sequence[Sequence[str]]) -> dict[int, int]:
+    """The rank of each stage."""
+    return {int(match[1]): rank for rank, row in enumerate(rows) for cell in row for match in re.finditer(r"(\d+)F\d", cell)}
+
+
 class _Run:
     """Where every rank stands, and what has been posted, has arrived and is there."""
 
@@ -43,7 +48,7 @@ class _Run:
     ) -> None:
         self.rows, self.times, self.latency = rows, times, latency
         self.long = {"UNSHARD": unshard, "REDUCE_GRAD": reduce_grad}
-        self.home = {int(match[1]): rank for rank, row in enumerate(rows) for cell in row for match in re.finditer(r"(\d+)F\d", cell)}
+        self.home = homes(rows)
         self.at = [0] * len(rows)
         self.clock = [0.0] * len(rows)
         self.stream = [0.0] * len(rows)  # when the rank's gathers and reductions so far are done
