@@ -131,6 +131,7 @@ Generator interleaved_1f1b() {
       .accepts = [](const Params& params) { return !hangs(params); },
       .idle_cells = idle_cells,
       .messages = megatron_interleaved_messages,
+      .groups_both_ways = takes_megatron_groups,
   };
 }
 

@@ -17,6 +17,7 @@
 #include "sim/io/json/file.hpp"
 #include "sim/io/models/find_model.hpp"
 #include "sim/model/check.hpp"
+#include "study/run/make_schedule.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -142,10 +143,25 @@ class Filler {
            transfer.inter.bits_per_second || !transfer.matrix.bits_per_second.empty() ||
            std::any_of(transfer.links.begin(), transfer.links.end(), has_rate);
   }
+  /// Whether messages are to be played in the groups of the schedule's framework, since nothing else is said of them.
+  [[nodiscard]] bool groups_both_ways() const {
+    const io::Config& config = out_.config;
+    if (config.schedule == io::kCustomSchedule || placement_.ranks() == 1 || states_links() ||
+        is_given("costs.transfer.model") || is_given("costs.transfer.plan"))
+      return false;
+    const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
+    const auto& asked = found.generator->groups_both_ways;
+    return asked && asked(params_of(config, found));
+  }
   void fill_transfers() {
     const estimate::Estimate& estimate = out_.estimate;
     cost::TransferSpec& transfer = out_.config.costs.transfer;
     if (estimate.message == 0) return;
+    if (groups_both_ways()) {
+      transfer.model = cost::TransferModel::Blocking;
+      out_.origins.emplace_back("costs.transfer.model",
+                                whose_ + ": the schedule's framework waits once for messages of both ways");
+    }
     if (!states_links() && transfer.model == cost::TransferModel::Latency) return fill_rank_time(transfer);
     if (!is_given("costs.transfer.bytes") && (!states_links() || has_rates())) {
       transfer.bytes = estimate.message;

@@ -180,6 +180,23 @@ TEST_CASE("estimate: gathers and reductions of shards are the reduction of the s
   CHECK_FALSE(Json::parse(study::estimate_json(whole)).at("stages").at(0).contains("unshard_ms"));
 }
 
+TEST_CASE(
+    "estimate: messages of Megatron-LM's interleaved schedule go in its groups, others take a rank's time "
+    "each") {
+  const std::string interleaved = llama("interleaved-1f1b");
+  CHECK(
+      has(origin_of(estimated(interleaved), "costs.transfer.model"), "waits once for messages of both ways"));
+  CHECK(origin_of(estimated(interleaved), "costs.transfer.rank_time").empty());
+  CHECK(has(origin_of(estimated(llama("1f1b")), "costs.transfer.rank_time"), "half of a message"));
+  // What is stated wins; and nine microbatches, 4 + 4 + 1, are none that Megatron-LM takes on four ranks.
+  CHECK(has(origin_of(estimated(llama("interleaved-1f1b", R"(, "transfer": {"model": "latency"})")),
+                      "costs.transfer.rank_time"),
+            "half of a message"));
+  std::string odd = interleaved;
+  odd.replace(odd.find(R"("microbatches": 8)"), 17, R"("microbatches": 9)");
+  CHECK(has(origin_of(estimated(odd), "costs.transfer.rank_time"), "half of a message"));
+}
+
 TEST_CASE("estimate: what is recomputed costs time and saves bytes") {
   const EstimatedRun none = estimated(llama("1f1b"));
   const EstimatedRun selective = estimated(llama("1f1b", "", R"("recompute": "selective")"));
