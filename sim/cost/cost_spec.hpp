@@ -198,6 +198,7 @@ struct ModelSpec {
   bool sequence_parallel = true;    ///< what tensor ranks do not share goes by tokens over them
   bool flash = true;                ///< attention keeps no scores
   Reduction reduction = Reduction::Exposed;
+  std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>
       hidden_collectives;  ///< share of the layers' collectives that products hide, in units of 1e-9
 };

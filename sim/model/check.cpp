@@ -262,6 +262,13 @@ class SplitCheck {
     if (group % split_.expert != 0)
       refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x dp is {}; ep must divide it",
                          split_.expert, group));
+    // All tokens of a group on one of its ranks are e times the mean.
+    if (split_.expert_load < 1 || split_.expert_load > split_.expert)
+      refuse(
+          fmt::format("expert_load is {}; the fullest of the ranks that share experts (ep = {}) has {} times "
+                      "the mean",
+                      split_.expert_load, split_.expert,
+                      split_.expert == 1 ? "1" : fmt::format("from 1 to {}", split_.expert)));
   }
 
   void tokens() const {

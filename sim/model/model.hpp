@@ -126,11 +126,12 @@ struct Model {
 
 /// How a model is cut up and fed.
 struct Split {
-  int pipeline = 1;  ///< p
-  int tensor = 1;    ///< t
-  int data = 1;      ///< d: replicas, without the context's ranks
-  int context = 1;   ///< c
-  int expert = 1;    ///< e: a rank holds experts / e of them; divides data x context x tensor
+  int pipeline = 1;        ///< p
+  int tensor = 1;          ///< t
+  int data = 1;            ///< d: replicas, without the context's ranks
+  int context = 1;         ///< c
+  int expert = 1;          ///< e: a rank holds experts / e of them; divides data x context x tensor
+  double expert_load = 1;  ///< tokens of the expert rank with most of them over the mean of the group: 1 to e
   int zero =
       1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
   bool sequence_parallel = true;  ///< what is not cut by t goes by tokens over the same ranks

@@ -2,6 +2,7 @@
 
 // What a rank holds of a microbatch's tokens, heads and experts. REQUIRES everywhere: check() of sim/model/check.hpp passed.
 
+#include <cmath>
 #include <cstdint>
 
 #include "sim/model/model.hpp"
@@ -42,11 +43,13 @@ template <class WithTokens>
   return shares_of(Layer{}, split);
 }
 
-/// Tokens that one expert gets from all ranks of its group when the load is even: e ceil(k T / (t E)), each rank's share padded to whole tokens
-/// per expert (capacity factor 1).
+/// Tokens that one expert gets from all ranks of its group: where the load is even e ceil(k T / (t E)), each rank's share padded to whole tokens
+/// per expert (capacity factor 1); of the rank with most tokens so many times the even load.
 [[nodiscard]] inline std::int64_t expert_tokens(const Experts& experts, const Shares& shares,
                                                 const Split& split) {
-  return split.expert * ceil_divide(experts.top_k * shares.tokens, shares.tensor * experts.experts);
+  const std::int64_t even =
+      split.expert * ceil_divide(experts.top_k * shares.tokens, shares.tensor * experts.experts);
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(even) * split.expert_load));
 }
 
 /// N: of all experts of a rank together, k T / t before padding.

@@ -396,6 +396,8 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
                .flash = spec.flash,
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
+  if (spec.expert_load)
+    out.split.expert_load = static_cast<double>(*spec.expert_load) / static_cast<double>(kUnitScale);
   if (!spec.documents.lists.empty())
     out.split.documents.assign(spec.documents.lists.front().begin(), spec.documents.lists.front().end());
   out.hidden_collectives =

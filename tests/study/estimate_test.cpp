@@ -304,6 +304,35 @@ TEST_CASE("what trains nothing, names no model or has no limit knows no rates an
   CHECK(found.metrics == std::vector<std::string>{"null", "33.0"});
 }
 
+TEST_CASE("estimate: the fullest expert rank's tokens count, and no model FLOPs more") {
+  const auto qwen = [](const std::string& rest) {
+    return R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "qwen3-30b-a3b", "hardware": "h100",
+             "ep": 8, "dp": 8)" +
+           rest + "}}";
+  };
+  const auto permuted = [](const EstimatedRun& run) {
+    const estimate::Setting& setting = run.costs().setting;
+    for (const model::KeptTensor& tensor : model::kept_tensors(*setting.model, setting.model->kinds[0],
+                                                               setting.split, model::Recomputation::None))
+      if (tensor.name == "permuted input") return tensor.bytes;
+    return 0.0;
+  };
+  const EstimatedRun even = estimated(qwen(""));
+  const EstimatedRun uneven = estimated(qwen(R"(, "expert_load": 1.25)"));
+  // An expert gets 8 x 4,096 / 128 = 256 tokens of each of its 8 ranks, 2,048; the rank's 16 experts 2 bytes x 2,048 widths of each.
+  CHECK(permuted(even) == 2.0 * 16 * 2048 * 2048);
+  CHECK(permuted(uneven) == 2.0 * 16 * 2560 * 2048);
+  CHECK(uneven.run.metrics->step_time > even.run.metrics->step_time);
+  CHECK(uneven.ranks[0].peak > even.ranks[0].peak);
+  CHECK(uneven.rates->terms.flops_per_token == even.rates->terms.flops_per_token);
+  CHECK_THAT(error_of(qwen(R"(, "expert_load": 9)")),
+             Catch::Matchers::EndsWith(
+                 "expert_load is 9; the fullest of the ranks that share experts (ep = 8) has from 1 to "
+                 "8 times the mean"));
+  // A rank that has all experts has all tokens: there is nobody with fewer.
+  CHECK(has(error_of(llama("1f1b", R"(, "expert_load": 1.5)")), "(ep = 1) has 1 times the mean"));
+}
+
 TEST_CASE("estimate: more stages than layers, and experts of a model without any, are refused with why") {
   // 32 layers: 33 stages cannot be; 34 can, with embedding and head alone at the ends.
   const auto with = [](int ranks, const std::string& rest) {

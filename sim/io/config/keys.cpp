@@ -344,6 +344,14 @@ constexpr Key kKeys[] = {
          .choices = "exposed|overlapped",
          .needs = "costs.model",
          .holds = has_model}),
+    key<codec::Decimal, InModel<&ModelSpec::expert_load>>(
+        {.path = "costs.expert_load",
+         .group = KeyClass::Cost,
+         .default_text = "1",
+         .help = "costs.model: tokens of the expert rank that gets most over the mean of its group, 1 to ep",
+         .needs = "costs.model",
+         .patchable = false,
+         .holds = has_model}),
     key<codec::Share, InModel<&ModelSpec::hidden_collectives>>(
         {.path = "costs.hidden_collectives",
          .group = KeyClass::Cost,
