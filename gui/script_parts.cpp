@@ -4,6 +4,7 @@
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/op_walk.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
@@ -101,6 +102,15 @@ std::optional<std::string_view> behind(std::string_view prefix, std::string_view
   return text.substr(prefix.size());
 }
 
+/// The name of a rank of the run, left of its buttons.
+std::optional<Box> name_box(const ChartLayout& layout, const RunModel& run, std::string_view text) {
+  const auto rank = count_in(text);
+  const ChartRow* const row = rank ? layout.row_of(run.id, Rank(*rank)) : nullptr;
+  if (row == nullptr || !layout.is_visible(*row)) return std::nullopt;
+  const Box& headers = layout.headers;
+  return Box{headers.x0, row->all.y, (headers.x0 + headers.x1) / 2, row->all.bottom()};
+}
+
 }  // namespace
 
 std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target) {
@@ -115,6 +125,7 @@ std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target) {
   if (const auto op = behind("op:", target))
     return rect_of(layout.rect_of(OpRef{run->id, find_op(*run, *op)}));
   if (const auto gap = behind("gap:", target)) return rect_of(layout.rect_of(find_gap(*run, *gap)));
+  if (const auto rank = behind("rank:", target)) return rect_of(name_box(layout, *run, *rank));
   return std::nullopt;
 }
 

@@ -15,29 +15,42 @@ constexpr double kCopyShare = 0.22;
 
 }  // namespace
 
-RankRows::RankRows(Rank first, Rank last, double most)
+RankRows::RankRows(Rank first, Rank last, double most, const std::vector<int>& ranks)
     : first_(first),
       last_(last),
-      ranks_per_row_(std::max(1, static_cast<int>(std::ceil((last - first.value()).value() / most)))) {}
+      ranks_per_row_(std::max(1, static_cast<int>(std::ceil((last - first.value()).value() / most)))) {
+  if (ranks.empty() || static_cast<double>(ranks.size()) > most) return;
+  ranks_per_row_ = 1;
+  ranks_ = ranks;
+  place_.assign(static_cast<std::size_t>((last - first.value()).value()), ranks.size());
+  for (std::size_t row = 0; row < ranks.size(); ++row)
+    place_[static_cast<std::size_t>(ranks[row] - first.value())] = row;
+}
 
 int RankRows::count() const {
+  if (!ranks_.empty()) return static_cast<int>(ranks_.size());
   const int ranks = std::max(1, (last_ - first_.value()).value());
   return (ranks + ranks_per_row_ - 1) / ranks_per_row_;
 }
 
 Row RankRows::row(int i, double y, double height) const {
+  if (!ranks_.empty()) {
+    const Rank rank(ranks_[static_cast<std::size_t>(i)]);
+    return {rank, rank + 1, y, height};
+  }
   const Rank first = first_ + i * ranks_per_row_;
   return {first, std::min(first + ranks_per_row_, last_), y, height};
 }
 
 std::size_t RankRows::row_of(Rank rank) const {
+  if (!ranks_.empty()) return place_[(rank - first_.value()).at()];
   return static_cast<std::size_t>((rank - first_.value()).value() / ranks_per_row_);
 }
 
 bool RankRows::is_named(const Row& row, double pitch, double text) const {
   const std::int64_t every =
       nice_step(static_cast<std::int64_t>(std::ceil((text + 2) / pitch * ranks_per_row_)));
-  const std::int64_t rank = row.first.value();
+  const std::int64_t rank = ranks_.empty() ? row.first.value() : static_cast<std::int64_t>(row_of(row.first));
   const std::int64_t before = rank - ranks_per_row_;
   return before < 0 || rank / every != before / every;
 }

@@ -29,11 +29,12 @@ class RankRows {
  public:
   RankRows() = default;
   /// At most `most` rows, which may be a height over the least height of a row. REQUIRES: most >= 1.
-  RankRows(Rank first, Rank last, double most);
+  /// `ranks` are those of [first, last) that have a row, from the top; empty, or more than there are rows: all of them by number.
+  RankRows(Rank first, Rank last, double most, const std::vector<int>& ranks = {});
 
   [[nodiscard]] int count() const;
   [[nodiscard]] Row row(int i, double y, double height) const;
-  /// REQUIRES: first <= rank < last.
+  /// One past the last row for a rank that has none. REQUIRES: first <= rank < last.
   [[nodiscard]] std::size_t row_of(Rank rank) const;
   /// Whether a row says which rank it is: each where there is room, else those with round numbers. `pitch` is from one row's top
   /// to the next, `text` the size of the numbers.
@@ -43,6 +44,8 @@ class RankRows {
   Rank first_;
   Rank last_;
   int ranks_per_row_ = 1;
+  std::vector<int> ranks_;          // [row], empty where rows stand by number
+  std::vector<std::size_t> place_;  // [rank - first_] of them
 };
 
 /// A row with copies below the work.

@@ -114,6 +114,10 @@ constexpr double kMinMemoryHeight = 5;     // of a strip whose peak and limit ca
 void SceneBuilder::choose_ranks() {
   first_rank_ = Rank(options_.first_rank);
   last_rank_ = options_.num_ranks > 0 ? first_rank_ + options_.num_ranks : Rank(timeline_.schedule->ranks());
+  if (options_.ranks.empty()) return;
+  const auto [least, most] = std::ranges::minmax(options_.ranks);
+  first_rank_ = Rank(least);
+  last_rank_ = Rank(most + 1);
 }
 
 void SceneBuilder::choose_range() {
@@ -175,7 +179,8 @@ void SceneBuilder::choose_rows() {
   m.plot_top = m.margin;
   if (!options_.title.empty()) m.plot_top += m.title_size + 8;
   m.plot_top += legend_lines_ * m.legend_line + (legend_lines_ > 0 ? 5 : 0);
-  const int ranks = std::max(1, (last_rank_ - first_rank_.value()).value());
+  const int ranks = options_.ranks.empty() ? std::max(1, (last_rank_ - first_rank_.value()).value())
+                                           : static_cast<int>(options_.ranks.size());
   const double rows_height =
       options_.height > 0 ? options_.height - m.plot_top - frame_below() : chosen_rows_height(ranks);
   if (rows_height < 16) {
@@ -183,7 +188,7 @@ void SceneBuilder::choose_rows() {
                                  std::lround(options_.height),
                                  std::lround(options_.height + 17 - rows_height)));
   }
-  rank_rows_ = RankRows(first_rank_, last_rank_, rows_height);
+  rank_rows_ = RankRows(first_rank_, last_rank_, rows_height, options_.ranks);
   const int rows = rank_rows_.count();
   m.row_pitch = rows_height / rows;
   const double used = m.row_pitch - (m.row_pitch < 4 ? 0 : std::min(5.0, m.row_pitch * 0.16));
@@ -216,7 +221,8 @@ double SceneBuilder::clipped_x(Ticks time) const {
 
 const Row* SceneBuilder::row_of(Rank rank) const {
   if (rank < first_rank_ || rank >= last_rank_) return nullptr;
-  return &scene_.rows[rank_rows_.row_of(rank)];
+  const std::size_t row = rank_rows_.row_of(rank);
+  return row < scene_.rows.size() ? &scene_.rows[row] : nullptr;
 }
 
 }  // namespace pipeloom::draw

@@ -159,6 +159,9 @@ struct SceneOptions {
   /// Visible ranks [first_rank, first_rank + num_ranks); 0 means all.
   int first_rank = 0;
   int num_ranks = 0;
+  /// Visible ranks from the top, each once, where they do not stand by number; instead of the two above. Where ranks share rows, all from the
+  /// smallest to the largest are drawn by number.
+  std::vector<int> ranks = {};
 
   ColourBy colour_by = ColourBy::Kind;
   /// Not null: ops have these, wherever a rank has a row of its own; rows that ranks share keep the colours of kinds.

@@ -123,7 +123,7 @@ class SceneBuilder {
   Rank last_rank_;                        // one past the last visible
   std::vector<std::vector<Mark>> marks_;  // [row], empty for rows shared by ranks
   bool with_titles_ = false;
-  std::vector<std::vector<MemoryStep>> memory_;  // [rank - first_rank_], empty unless memory is shown
+  std::vector<std::vector<MemoryStep>> memory_;  // [row], empty unless memory is shown
   std::vector<std::string> captions_;
   std::vector<LegendItem> legend_;
   std::vector<std::pair<double, int>> legend_places_;  // x, line

@@ -319,13 +319,15 @@ void SceneBuilder::add_critical_path() {
 void SceneBuilder::measure_memory_curves() {
   const MemoryModel model =
       options_.memory ? *options_.memory : default_memory(timeline_.schedule->placement());
-  for (Rank rank = first_rank_; rank < last_rank_; ++rank) {
+  const auto add = [&](Rank rank) {
     memory_.emplace_back();
     for (int step = 0; step < timeline_.steps; ++step) {
       const auto one = memory_curve(timeline_, model, rank, step);
       memory_.back().insert(memory_.back().end(), one.begin(), one.end());
     }
-  }
+  };
+  for (const int rank : options_.ranks) add(Rank(rank));
+  for (Rank rank = first_rank_; options_.ranks.empty() && rank < last_rank_; ++rank) add(rank);
 }
 
 void SceneBuilder::add_memory() {

@@ -125,6 +125,25 @@ TEST_CASE("a visible range clips ops and moves the axis", "[draw]") {
   CHECK_THROWS_AS(build_scene(run(kTwoRanks), {.height = 20}), InputError);
 }
 
+TEST_CASE("ranks stand in the order that is asked for, those left out not at all", "[draw]") {
+  const Scene plain = build_scene(run(kTwoRanks), {});
+  const Scene turned = build_scene(run(kTwoRanks), {.ranks = {1, 0}});
+  REQUIRE(turned.rows.size() == 2);
+  CHECK(turned.rows[0].first == Rank(1));
+  CHECK(turned.rows[1].first == Rank(0));
+  // As many ops as before: those of rank 1 now above those of rank 0.
+  const auto above = [](const Scene& scene) {
+    const auto ops = shapes_of<Rectangle>(scene, Role::Op);
+    return std::count_if(ops.begin(), ops.end(), [&](const Rectangle& op) { return op.y < scene.rows[1].y; });
+  };
+  const auto ops = static_cast<long>(shapes_of<Rectangle>(plain, Role::Op).size());
+  CHECK(above(turned) == ops - above(plain));
+  const Scene one = build_scene(run(kTwoRanks), {.ranks = {1}});
+  REQUIRE(one.rows.size() == 1);
+  CHECK(one.rows[0].first == Rank(1));
+  CHECK(static_cast<long>(shapes_of<Rectangle>(one, Role::Op).size()) == ops - above(plain));
+}
+
 TEST_CASE("far more ops than pixels: as many shapes as pixels, each as tall as its bin is busy", "[draw]") {
   // One rank, 20000 forwards of one unit, an idle unit after each: every bin is half busy.
   constexpr int kOps = 20'000;

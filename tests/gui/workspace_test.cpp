@@ -53,6 +53,7 @@ void work(Session& session, const test::Folder& folder) {
   run_command(session, "colour", "stage");
   run_command(session, "toggle-critical");
   run_command(session, "collapse-rank", "1");
+  run_command(session, "move-rank", "1 0");
   session.preferences.panels["causes"] = true;
 }
 
@@ -93,6 +94,7 @@ TEST_CASE("a workspace holds everything that stands in the window") {
   CHECK(after.view.colour == GanttColour::Stage);
   CHECK(after.view.show_critical);
   CHECK(after.view.collapsed == std::set<int>{1});
+  CHECK(after.view.order.listed() == std::vector<int>{1, 0});
   REQUIRE(after.marks.size() == 1);
   CHECK(after.marks.front().time == 5 * kOne);
   CHECK(after.part<ScheduleTable>().ticked("zb-h1"));
@@ -219,6 +221,8 @@ TEST_CASE("what is no workspace is refused with its place") {
             .find("no other one has") != std::string::npos);
   CHECK(refusal(R"({"pipeloom_workspace": 1, "range": [3, 2]})").find("must end after it starts") !=
         std::string::npos);
+  CHECK(refusal(R"({"pipeloom_workspace": 1, "view": {"rank_order": [1, 1]}})")
+            .find("1:50: error: rank_order must have") != std::string::npos);
   CHECK(refusal(R"({"pipeloom_workspace": 1, "view": {"colour": "red"}})")
             .find("kind, chunk, stage, microbatch, slack") != std::string::npos);
   CHECK(refusal(R"({"pipeloom_workspace": 1, "view": {"pinned": [1.5]}})").find("whole number from 0") !=

@@ -155,6 +155,11 @@ const ChartRow* ChartLayout::row_of(std::uint64_t run, Rank rank) const {
   const auto at = static_cast<std::size_t>(block - blocks.data());
   for (std::size_t i = 0; i < pinned_rows; ++i)
     if (rows[i].block == at && rows[i].rank == rank) return &rows[i];
+  if (!block->row_by_rank.empty()) {
+    const std::size_t row =
+        rank.at() < block->row_by_rank.size() ? block->row_by_rank[rank.at()] : ChartBlock::kNoRow;
+    return row == ChartBlock::kNoRow ? nullptr : &rows[row];
+  }
   const auto first = rows.begin() + static_cast<std::ptrdiff_t>(block->first_row);
   const auto last = rows.begin() + static_cast<std::ptrdiff_t>(block->last_row);
   const auto found =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/run/waiting_ops.hpp"
@@ -166,16 +168,18 @@ class Builder {
       if (has_titles()) fixed += (kTitleHeight + kBlockGap) * scale_;
       if (has_own_ruler(*open.run)) fixed += kRulerHeight * scale_;
       const double each = strips_of(view_, *open.run);
-      for (int rank = 0; rank < open.run->ranks(); ++rank) {
-        if (hidden(rank)) continue;
-        if (view_.collapsed.contains(rank)) {
-          const bool first = !view_.collapsed.contains(rank - 1);
+      bool after_folded = false;
+      view_.order.for_each(open.run->ranks(), [&](int rank) {
+        const bool folded = view_.collapsed.contains(rank);
+        const bool first = !std::exchange(after_folded, folded);
+        if (hidden(rank)) return;
+        if (folded) {
           fixed += kCollapsedHeight * scale_ + 1 + (first ? kFoldedHeight * scale_ : 0);
         } else {
           ++rows;
           strips += each;
         }
-      }
+      });
     }
     if (!view_.pinned.empty()) fixed += kPinnedGap * scale_;
     work_ = fitted(out_.plot.height() - fixed, rows, strips);
@@ -216,13 +220,24 @@ class Builder {
     return y;
   }
 
+  [[nodiscard]] std::vector<int> pinned_in_order() const {
+    std::vector<int> out(view_.pinned.begin(), view_.pinned.end());
+    if (out.empty() || view_.order.by_number()) return out;
+    std::erase_if(out, [](int rank) { return rank < 0; });
+    const std::vector<int> all = view_.order.of(out.empty() ? 0 : out.back() + 1);
+    std::vector<int> sorted;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(sorted),
+                 [&](int rank) { return view_.pinned.contains(rank); });
+    return sorted;
+  }
+
   void place_pinned() {
     out_.rows.clear();
     out_.blocks.clear();
     for (std::size_t i = 0; i < session_.runs.size(); ++i)
-      out_.blocks.push_back({session_.runs[i].run, i, {}, {}, 0, 0});
+      out_.blocks.push_back({session_.runs[i].run, i, {}, {}, 0, 0, {}});
     double y = out_.plot.y0;
-    for (const int rank : view_.pinned)
+    for (const int rank : pinned_in_order())
       for (std::size_t block = 0; block < out_.blocks.size(); ++block)
         if (rank >= 0 && rank < out_.blocks[block].run->ranks() && !hidden(rank))
           y = add_row(block, rank, y, true);
@@ -238,6 +253,12 @@ class Builder {
     if (y <= from || missing <= 0 || out_.rows.size() == block.first_row) return y;
     out_.rows.back().all.height += missing;
     return y + missing;
+  }
+
+  void index_rows(ChartBlock& block) {
+    block.row_by_rank.assign(static_cast<std::size_t>(block.run->ranks()), ChartBlock::kNoRow);
+    for (std::size_t row = block.first_row; row < block.last_row; ++row)
+      block.row_by_rank[out_.rows[row].rank.at()] = row;
   }
 
   /// As if not scrolled.
@@ -256,15 +277,16 @@ class Builder {
       }
       block.first_row = out_.rows.size();
       double folded_from = y;
-      for (int rank = 0; rank < block.run->ranks(); ++rank) {
-        if (hidden(rank) || view_.pinned.contains(rank)) continue;
+      view_.order.for_each(block.run->ranks(), [&](int rank) {
+        if (hidden(rank) || view_.pinned.contains(rank)) return;
         const bool folded = view_.collapsed.contains(rank);
         if (!folded) y = end_fold(block, folded_from, y);
         y = add_row(index, rank, y, false);
         if (!folded) folded_from = y;
-      }
+      });
       y = end_fold(block, folded_from, y);
       block.last_row = out_.rows.size();
+      if (!view_.order.by_number()) index_rows(block);
     }
     out_.content_height = y - out_.body.y;
   }

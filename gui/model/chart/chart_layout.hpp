@@ -77,6 +77,9 @@ struct ChartBlock {
   /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones stand before all blocks.
   std::size_t first_row = 0;
   std::size_t last_row = 0;
+  /// [rank] its row of these, where rows do not stand by number; kNoRow if it is none of them. Empty where they do.
+  std::vector<std::size_t> row_by_rank = {};
+  static constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 };
 
 /// An entry of the legend: a kind that occurs in the runs on screen.
@@ -146,7 +149,7 @@ struct ChartLayout {
   Box scroll_bar;  ///< empty where all ranks fit
 
   std::vector<ChartBlock> blocks;
-  /// Pinned rows [0, pinned_rows), then block by block in order of rank. Ranks that the filter hides have none.
+  /// Pinned rows [0, pinned_rows), then block by block in the order of ViewState::order. Ranks that the filter hides have none.
   std::vector<ChartRow> rows;
   std::size_t pinned_rows = 0;
   std::vector<LegendEntry> entries;

@@ -101,8 +101,10 @@ std::optional<OpRef> current_op(const Session& session) {
     const GapRef& gap = *session.selection.gap;
     op = op_near(*run, gap.rank, run->idle[gap.rank.at()][gap.span].end);
   }
-  for (Rank rank{0}; op == OpWalk::kNone && rank < Rank(run->ranks()); ++rank)
-    if (!session.view.hidden.contains(rank.value())) op = op_near(*run, rank, middle_of_view(session));
+  session.view.order.for_each(run->ranks(), [&](int rank) {
+    if (op == OpWalk::kNone && !session.view.hidden.contains(rank))
+      op = op_near(*run, Rank(rank), middle_of_view(session));
+  });
   if (op == OpWalk::kNone) return std::nullopt;
   return OpRef{run->id, op};
 }
@@ -148,7 +150,11 @@ void step_to_rank(Session& session, int by) {
     const RunModel& run = *session.find_run(here.run)->run;
     const Ticks middle =
         run.timeline.start[here.op] + (run.timeline.end[here.op] - run.timeline.start[here.op]) / 2;
-    for (int rank = rank_at(run, here.op).value() + by; rank >= 0 && rank < run.ranks(); rank += by) {
+    const std::vector<int> ranks = session.view.order.of(run.ranks());
+    const auto end = static_cast<std::ptrdiff_t>(ranks.size());
+    const auto start = std::ranges::find(ranks, rank_at(run, here.op).value()) - ranks.begin();
+    for (std::ptrdiff_t place = start + by; place >= 0 && place < end; place += by) {
+      const int rank = ranks[static_cast<std::size_t>(place)];
       if (session.view.hidden.contains(rank)) continue;
       const std::size_t op = op_near(run, Rank(rank), middle, step_at(run, here.op));
       if (op == OpWalk::kNone) continue;

@@ -116,6 +116,38 @@ void collapse_rank(Session& session, std::string_view text) {
   toggle(session.view.collapsed, rank_in(session, "collapse-rank", text));
 }
 
+namespace {
+
+/// Takes a rank past the next one that is shown, above it or below.
+void move_past(Session& session, const char* command, std::string_view text, int by) {
+  const int rank = rank_in(session, command, text);
+  const int ranks = ranks_on_screen(session);
+  const std::vector<int> order = session.view.order.of(ranks);
+  int place = static_cast<int>(std::ranges::find(order, rank) - order.begin()) + by;
+  while (place >= 0 && place < ranks && session.view.hidden.contains(order[static_cast<std::size_t>(place)]))
+    place += by;
+  if (place >= 0 && place < ranks) session.view.order.move(rank, place, ranks);
+}
+
+}  // namespace
+
+void move_rank(Session& session, std::string_view text) {
+  const std::size_t gap = text.find(' ');
+  const int ranks = ranks_on_screen(session);
+  const auto rank = count_in(text.substr(0, gap));
+  const auto place = gap == std::string_view::npos ? std::nullopt : count_in(text.substr(gap + 1));
+  if (!rank || !place || *rank >= ranks || *place >= ranks)
+    refuse("move-rank", text,
+           "a rank and its place from the top, such as 3 0, both below " + std::to_string(ranks));
+  session.view.order.move(*rank, *place, ranks);
+}
+void move_rank_up(Session& session, std::string_view text) {
+  move_past(session, "move-rank-up", text, -1);
+}
+void move_rank_down(Session& session, std::string_view text) {
+  move_past(session, "move-rank-down", text, 1);
+}
+
 void filter_ranks(Session& session, std::string_view text) {
   const std::vector<bool> shown = parse_ranks(text, ranks_on_screen(session));
   if (std::find(shown.begin(), shown.end(), true) == shown.end())

@@ -67,6 +67,7 @@ class ChartListBuilder {
   void add_legend_signs(double x);
 
   // chart_list.cpp: beside the rows.
+  [[nodiscard]] int place_of(const ChartRow& row) const;
   void add_folded_name(const ChartRow& row);
   void add_headers();
   [[nodiscard]] int name_every(const ChartRow& row) const;

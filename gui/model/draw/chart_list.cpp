@@ -293,7 +293,14 @@ int ChartListBuilder::name_every(const ChartRow& row) const {
   return every;
 }
 
-/// Folded ranks that follow each other share a name: "ranks 0-7". It is written by the first of them.
+/// What names are left out by: the rank where rows stand by number, so that names stay put while ranks are folded; else the row.
+int ChartListBuilder::place_of(const ChartRow& row) const {
+  if (session_.view.order.by_number()) return row.rank.value();
+  return static_cast<int>(&row - layout_.rows.data()) - static_cast<int>(layout_.blocks[row.block].first_row);
+}
+
+/// Folded ranks that follow each other share a name: "ranks 0-7", or how many they are where they do not stand by number. It is written
+/// by the first of them.
 void ChartListBuilder::add_folded_name(const ChartRow& row) {
   const ChartBlock& block = layout_.blocks[row.block];
   const auto at = static_cast<std::size_t>(&row - layout_.rows.data());
@@ -308,9 +315,14 @@ void ChartListBuilder::add_folded_name(const ChartRow& row) {
   const double y = (layout_.rows[first].all.y + layout_.rows[last].all.bottom() - fonts_.small.height) / 2;
   if (y < layout_.body.y - fonts_.small.height / 2 || y + fonts_.small.height > layout_.plot.y1 + 3 * scale_)
     return;
+  const int from = layout_.rows[first].rank.value();
+  const int to = layout_.rows[last].rank.value();
+  bool by_number = true;
+  for (std::size_t i = first; i < last; ++i)
+    by_number = by_number && layout_.rows[i + 1].rank > layout_.rows[i].rank;
   const std::string name = first == last ? draw::rank_label(row.rank)
-                                         : fmt::format("ranks {}-{}", layout_.rows[first].rank.value(),
-                                                       layout_.rows[last].rank.value());
+                           : by_number   ? fmt::format("ranks {}-{}", from, to)
+                                         : fmt::format("{} ranks", last - first + 1);
   label(list_.labels, layout_.headers.x0 + 8 * scale_, y, name, ink_.muted);
 }
 
@@ -330,7 +342,7 @@ void ChartListBuilder::add_headers() {
     const double top = row.pinned ? layout_.plot.y0 : layout_.body.y;
     const bool inside =
         y >= top - fonts_.small.height / 2 && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
-    if (inside && (row.rank.value() % every == 0 || row.pinned)) {
+    if (inside && (place_of(row) % every == 0 || row.pinned)) {
       const bool several = layout_.blocks.size() > 1 && row.pinned;
       const std::string name = several ? fmt::format("{} ({})", draw::rank_label(row.rank), row.block + 1)
                                        : draw::rank_label(row.rank);

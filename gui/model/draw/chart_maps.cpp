@@ -231,6 +231,7 @@ std::uint64_t fingerprint(const Session& session, const ChartLayout& layout, con
   for (const char letter : session.preferences.palette) print.add(static_cast<unsigned char>(letter));
   print.add(session.view.hidden_kinds);
   for (const int rank : session.view.hidden) print.add(static_cast<std::uint64_t>(rank));
+  for (const int rank : session.view.order.listed()) print.add(static_cast<std::uint64_t>(rank) + 1);
   print.add(static_cast<std::uint64_t>(std::llround(box.width())));
   print.add(static_cast<std::uint64_t>(std::llround(box.height())));
   return print.value();
@@ -242,11 +243,12 @@ std::array<Rgba, kOpKinds> fills_of(const ChartColours& colours) {
   return fills;
 }
 
-/// Ranks that the filter leaves.
+/// Ranks that the filter leaves, from the top.
 std::vector<int> shown_ranks(const ViewState& view, const RunModel& run) {
   std::vector<int> ranks;
-  for (int rank = 0; rank < run.ranks(); ++rank)
+  view.order.for_each(run.ranks(), [&](int rank) {
     if (!view.hidden.contains(rank)) ranks.push_back(rank);
+  });
   return ranks;
 }
 

@@ -246,6 +246,8 @@ void ChartListBuilder::add_marks() {
 
 /// The time under the pointer, through all rows.
 void ChartListBuilder::add_pointer() {
+  if (const auto& drop = session_.part<PointerPart>().drop)
+    quad(list_.front, {layout_.headers.x0, drop->y - scale_, layout_.plot.x1, drop->y + scale_}, ink_.accent);
   const std::optional<double> time = session_.part<PointerPart>().time;
   if (!time) return;
   const double x = std::round(layout_.x_of(*time));

@@ -1,6 +1,7 @@
 #include "gui/model/draw/hatch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "sim/tracks/op_track.hpp"
@@ -105,7 +106,7 @@ class Hatcher {
     return static_cast<std::size_t>((number % of + of) % of);
   }
 
-  static Rgba alpha_of(double busy) { return static_cast<Rgba>(opacity(busy) * 255 + 0.5) << 24U; }
+  static Rgba alpha_of(double busy) { return static_cast<Rgba>(std::lround(opacity(busy) * 255)) << 24U; }
 
   /// The columns whose time the bands of a column have.
   [[nodiscard]] Band around(std::size_t column) const {
@@ -116,7 +117,7 @@ class Hatcher {
   /// A gap now and then is a column of its own; where every third has one, what falls into a column is chance, and the mean is what counts.
   [[nodiscard]] double busy_at(std::size_t column, const Band& near) const {
     const std::size_t columns = near.end - near.begin;
-    if (3 * (gaps_[near.end] - gaps_[near.begin]) <= columns) return busy(column);
+    if (std::size_t{3} * (gaps_[near.end] - gaps_[near.begin]) <= columns) return busy(column);
     double total = 0;
     for (std::size_t i = 0; i < colours_.size(); ++i) total += part_of(near, i);
     return total / static_cast<double>(columns);

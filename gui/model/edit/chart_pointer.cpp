@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/navigation.hpp"
@@ -240,6 +241,8 @@ class PointerEvent {
     const bool left = part_.press_.button == MouseButton::Left;
     if (area == ChartArea::Minimap) return left && !part_.press_.alt ? Drag::Window : Drag::NewWindow;
     if (scrolls_rows(area)) return Drag::Rows;
+    if (area == ChartArea::RowHeader && left && part_.press_.hit.button == HeaderButton::None)
+      return Drag::Rank;
     if (area == ChartArea::Ruler && left && on_handle()) return Drag::Cursor;
     if (area == ChartArea::Ruler) return part_.press_.button == MouseButton::Right ? Drag::Pan : Drag::Zoom;
     if (!in_time(part_.press_.hit)) return Drag::None;
@@ -289,6 +292,9 @@ class PointerEvent {
         break;
       case Drag::Edge:
         stretch();
+        break;
+      case Drag::Rank:
+        part_.drop = drop_of(session_.view, layout_, part_.press_.hit, event_.y);
         break;
       case Drag::None:
       case Drag::Pending:
@@ -370,6 +376,8 @@ class PointerEvent {
     const std::optional<TimeRange> band = part_.band;
     part_.drag = Drag::None;
     part_.band.reset();
+    const std::optional<RankDrop> drop = std::exchange(part_.drop, std::nullopt);
+    if (drop) session_.view.order.move(drop->rank, drop->place, drop->ranks);
     if (drag == Drag::Pending && part_.press_.button == MouseButton::Left)
       click_chart(session_, layout_, part_.press_);
     if (drag == Drag::Edge) session_.part<WhatIf>().release(session_);

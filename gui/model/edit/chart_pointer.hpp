@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "gui/model/chart/chart_layout.hpp"
+#include "gui/model/chart/rank_drop.hpp"
 #include "gui/model/session/keys.hpp"
 #include "gui/model/session/session.hpp"
 
@@ -73,7 +74,8 @@ class PointerPart : public Part {
     Op,
     Edge,
     Refused,
-    Cursor
+    Cursor,
+    Rank
   };
 
   /// Where the pointer is; no value outside of the chart.
@@ -85,6 +87,8 @@ class PointerPart : public Part {
   std::optional<OpRef> edge;
   /// The stretch that a Zoom or NewWindow drag has covered so far, in ticks, start <= end.
   std::optional<TimeRange> band;
+  /// Where the rank that a Rank drag holds would stand.
+  std::optional<RankDrop> drop;
 
  private:
   friend class PointerEvent;

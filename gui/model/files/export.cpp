@@ -121,9 +121,17 @@ ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptio
   out.scene.own = out.colours.get();
   out.scene.range = range;
   out.shown.assign(static_cast<std::size_t>(run->ranks()), true);
-  if (!options.view_only) return out;
+  const RankOrder& order = session.view.order;
+  if (!options.view_only) {
+    if (!order.by_number()) out.scene.ranks = order.of(run->ranks());
+    return out;
+  }
   const ShownRanks ranks = visible_ranks(session, *run);
   out.shown = ranks.shown;
+  if (!order.by_number())
+    order.for_each(run->ranks(), [&](int rank) {
+      if (ranks.shown[static_cast<std::size_t>(rank)]) out.scene.ranks.push_back(rank);
+    });
   out.scene.first_rank = ranks.first;
   out.scene.num_ranks = ranks.last - ranks.first;
   return out;

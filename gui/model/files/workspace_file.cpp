@@ -62,11 +62,12 @@ bool flag_in(const Value& value, std::string_view what) {
   return require(value, ValueKind::Bool, what).text() == "true";
 }
 
-const std::vector<Value>& entries_in(const Value& value, std::string_view what) {
+const std::vector<Value>& entries_in(const Value& value, std::string_view what,
+                                     std::size_t most = kMostEntries) {
   const std::vector<Value>& items = require(value, ValueKind::Array, what).items();
-  if (items.size() > kMostEntries)
+  if (items.size() > most)
     throw InputError(value.where(), "found " + value.described() + "; " + std::string(what) +
-                                        " has at most " + std::to_string(kMostEntries) + " entries");
+                                        " has at most " + std::to_string(most) + " entries");
   return items;
 }
 
@@ -194,8 +195,17 @@ void read_row_height(const Value& value, ViewState& out) {
 
 template <std::size_t I>
 void read_ranks(const Value& value, ViewState& out) {
-  for (const Value& entry : entries_in(value, kRankSets[I].name))
+  for (const Value& entry : entries_in(value, kRankSets[I].name, kMostRank))
     (out.*kRankSets[I].member).insert(whole_in(entry, kMostRank, "a rank"));
+}
+
+void read_order(const Value& value, ViewState& out) {
+  std::vector<int> ranks;
+  for (const Value& entry : entries_in(value, "rank_order", kMostRank))
+    ranks.push_back(whole_in(entry, kMostRank, "a rank"));
+  if (!out.order.take(std::move(ranks)))
+    throw InputError(value.where(),
+                     "rank_order must have each rank from 0 to its number of entries - 1 once");
 }
 
 constexpr ViewRow kViewRows[] = {{"colour", read_colour},
@@ -204,7 +214,8 @@ constexpr ViewRow kViewRows[] = {{"colour", read_colour},
                                  {"row_height", read_row_height},
                                  {kRankSets[0].name, read_ranks<0>},
                                  {kRankSets[1].name, read_ranks<1>},
-                                 {kRankSets[2].name, read_ranks<2>}};
+                                 {kRankSets[2].name, read_ranks<2>},
+                                 {"rank_order", read_order}};
 
 void read_baseline(const Value& value, Workspace& out, const std::string& path) {
   const Value& object = require(value, ValueKind::Object, "baseline");
@@ -313,6 +324,7 @@ void write_view(JsonWriter& out, const ViewState& view) {
     if ((view.hidden_kinds >> index_of(kind) & 1U) != 0) out.text(std::string(1, letter_of(kind)));
   out.close().member("row_height", view.row_height);
   for (const RankSet& ranks : kRankSets) out.key(ranks.name).value(view.*ranks.member);
+  if (!view.order.by_number()) out.key("rank_order").value(view.order.listed());
   out.close();
 }
 

@@ -12,7 +12,8 @@
 //    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
 //    "time_unit": "ms", "range": [0, 12.5],         what is visible; null: everything
 //    "marks": [{"time": 3, "text": "late", "kept": false}],
-//    "view": {"colour": "kind", "show": ["minimap", ..], "hidden_kinds": ["F"], "row_height": 0, "pinned": [0], "collapsed": [], "hidden": []},
+//    "view": {"colour": "kind", "show": ["minimap", ..], "hidden_kinds": ["F"], "row_height": 0, "pinned": [0], "collapsed": [], "hidden": [],
+//             "rank_order": [1, 0]},
 //    "layout": {..}}                                as the window's settings have it
 //
 // Every key but the first may be left out.

@@ -10,6 +10,7 @@
 
 #include <pipeloom/op.hpp>
 #include <pipeloom/units.hpp>
+#include "gui/model/run/rank_order.hpp"
 #include "gui/model/run/run_model.hpp"
 #include "sim/tracks/track.hpp"
 
@@ -52,6 +53,7 @@ struct ViewState {
   std::set<int> pinned;     ///< ranks that stay on top
   std::set<int> collapsed;  ///< ranks drawn as a thin line
   std::set<int> hidden;     ///< ranks that the filter leaves out
+  RankOrder order;          ///< of the rows from the top
 };
 
 /// An op of one of the runs on screen.

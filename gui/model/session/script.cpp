@@ -31,12 +31,12 @@ std::optional<ScriptTarget> parse_point(const std::string& text) {
 ScriptTarget read_target(ScriptWords& words) {
   const Where where = words.here();
   const std::string& text =
-      words.take("a place such as 640,300, op:2/0F7, gap:0/1, legend:F or item:params/ranks").text;
+      words.take("a place such as 640,300, op:2/0F7, gap:0/1, rank:2, legend:F or item:params/ranks").text;
   if (auto point = parse_point(text)) return *point;
-  for (const std::string_view kind : {"op:", "gap:", "legend:", "item:"})
+  for (const std::string_view kind : {"op:", "gap:", "rank:", "legend:", "item:"})
     if (text.size() > kind.size() && text.compare(0, kind.size(), kind) == 0) return {text, false, 0, 0};
   refuse(where, "found '" + shortened(text, 60) +
-                    "'; a place is X,Y, op:RANK/OP, gap:RANK/N, legend:KIND or item:PANEL/NAME");
+                    "'; a place is X,Y, op:RANK/OP, gap:RANK/N, rank:RANK, legend:KIND or item:PANEL/NAME");
 }
 
 /// "ctrl+shift": what is held besides the button.

@@ -136,6 +136,7 @@ void write_view(JsonWriter& out, const Session& session) {
       .member("pinned", view.pinned)
       .member("collapsed", view.collapsed)
       .member("hidden", view.hidden)
+      .member("rank_order", view.order.listed())
       .close();
 }
 

@@ -8,7 +8,7 @@
 //   runs       [{title source file live compared active schedule ranks stages microbatches num_ops steps time_unit start end
 //                metrics over_limit hang partial warnings}], from the top of the stack. metrics is null for measured runs, else those
 //                with a place in Metric::state, and peak_rank; hang is null or {lines remedies waits}
-//   view       {start end scroll row_height colour hidden_kinds show_... pinned collapsed hidden}
+//   view       {start end scroll row_height colour hidden_kinds show_... pinned collapsed hidden rank_order}
 //   selection  {op hover kind}: op and hover are null or {run rank op step start end}; run is the position in `runs`
 //   gap        {run rank span start end cause} or null
 //   range      {start end length} or null         marks       [{time note persistent}]
