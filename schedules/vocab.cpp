@@ -175,7 +175,10 @@ Generator vocab_2() {
       .when_to_use =
           "As vocab-1, with one microbatch less in flight, for a few more operations in S: the first choice "
           "of the two.",
-      .requirements = {.shares_output = true, .needs_terms = true, .text = "any ranks, any microbatches"},
+      .requirements = {.shares_output = true,
+                       .output_makes_gradient = true,
+                       .needs_terms = true,
+                       .text = "any ranks, any microbatches"},
       .closed_forms = {live_form(1)},
       .placement = linear_placement,
       .emit = emit_one,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Forecasts runs that others measured from nothing but their model, their devices and how they were cut up: `pipeloom estimate` against the clock.
 
-    forecast_rows.py PIPELOOM DIR [--mean LIMITS] [--median LIMITS] [--most LIMITS] [--rows]
+    forecast_rows.py PIPELOOM PATH.. [--mean LIMITS] [--median LIMITS] [--most LIMITS] [--rows]
 
-DIR holds the rows (tests/golden/forecast/README.md says where they are from). Prints a line per question: how many numbers, the mean and median of their
+PATHs are files of rows, or folders of them (tests/golden/forecast/README.md says where they are from). Prints a line per question: how many numbers, the mean and median of their
 distances from what was measured, in percent, and the largest. Limits are {"name of the line": percent}; exits 1 where a distance is larger. --rows prints
 every number.
 """
@@ -149,20 +149,49 @@ def vtrain(program, data):
     return out
 
 
-QUESTIONS = {"simumax": simumax, "vtrain": vtrain, "zero_bubble": zero_bubble}
+# Vocabulary Parallelism: one node of 8 A100, Megatron-LM; 1F1B, and three schedules that share the output layer.
+
+def vocabulary_run(program, data, row):
+    shape = data["model"]
+    model = {"name": "gpt", "hidden": shape["hidden"], "vocabulary": row["vocabulary"], "norm": "layer", "positions": row["sequence"],
+             "sequence": row["sequence"], "layers": {"T": shape["layers"]},
+             "kinds": {"T": {"attention": {"heads": shape["heads"], "head_dim": shape["hidden"] // shape["heads"]}, "mlp": {"ffn": shape["ffn"]}}}}
+    options = {"hardware": "a100", "ranks": row["ranks"], "microbatches": row["microbatches"], "zero": 0,
+               "schedule": "vocab-interlaced" if row["method"] == "interlaced" else row["schedule"]}
+    return estimate(program, model, options)["step_time_ms"]
+
+
+def vocabulary(program, data):
+    """Steps with equal stages (redis moves layers), and how they compare with 1F1B where that was measured too."""
+    out = {"time": [], "ratios": []}
+    plain = {}
+    equal = [row for row in data["rows"] if row["method"] != "redis"]
+    for row in sorted(equal, key=lambda row: row["method"] != "baseline"):
+        found, size = vocabulary_run(program, data, row), (row["sequence"], row["vocabulary"])
+        name = f"{row['method']} s {size[0]} V {size[1]}"
+        out["time"].append((name, percent(found, row["iteration_ms"])))
+        if row["method"] == "baseline":
+            plain[size] = (found, row["iteration_ms"])
+        elif size in plain:
+            out["ratios"].append((name, percent(found / plain[size][0], row["iteration_ms"] / plain[size][1])))
+    return out
+
+
+QUESTIONS = {"simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("paths", type=pathlib.Path, nargs="+")
     for name, what in (("mean", "means"), ("median", "medians"), ("most", "largest distances")):
         parser.add_argument("--" + name, type=json.loads, default={}, help=f"{what} in percent that are fine: {{\"simumax time\": 2.5, ..}}")
     parser.add_argument("--rows", action="store_true", help="print every number")
     arguments = parser.parse_args()
     failed = False
     print(f"{'forecast':24} {'numbers':>8} {'mean |%|':>9} {'median |%|':>10} {'largest %':>10}")
-    for path in sorted(arguments.folder.glob("*.json")):
+    files = [file for path in arguments.paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    for path in files:
         for end, numbers in QUESTIONS[path.stem](arguments.program, json.loads(path.read_text())).items():
             name = f"{path.stem} {end}"
             errors = [error for _, error in numbers]

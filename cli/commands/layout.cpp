@@ -320,7 +320,7 @@ LayoutRequest balanced_request(const LayoutOptions& options) {
   request.balanced =
       study::balance_layers(config, InputOptions().limits(), *study::balance_named(*options.balance));
   request.framework = framework_of(options);
-  const auto model = study::setting_of(config, config.ranks).model;
+  const auto model = study::model_of(config);
   request.model.layers = static_cast<int>(model->layers.size());
   request.model.mtp = model->mtp;
   request.ranks = config.ranks;

@@ -127,6 +127,8 @@ struct Requirements {
   bool overlaps = false;         ///< emits groups
   bool bidirectional = false;    ///< two model replicas
   bool shares_output = false;    ///< emits S and T
+  bool output_makes_gradient =
+      false;  ///< S makes the gradient of the output layer's input too, T only that of the weights
   /// `Option::Variant` follows from `variants`.
   OptionSet takes = {};
   int default_slices = 1;  ///< what Params::slices() is without options.slices

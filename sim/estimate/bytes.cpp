@@ -88,13 +88,19 @@ std::int64_t joining_parameters(const Model& model) {
   return all.dense / model.mtp - model::parameters_of(model, *model.find(model.mtp_letter)).dense;
 }
 
-/// What the last stage needs at the moment when the loss goes back.
+/// What a stage that has the head, or a share of it, needs at the moment when the loss goes back.
 double head_moment(const Setting& setting) {
   const Split& split = setting.split;
-  const double vocabulary = static_cast<double>(setting.model->vocabulary) / split.tensor;
-  const double weight = kHalf * vocabulary * static_cast<double>(setting.model->hidden);
+  const double rows = static_cast<double>(setting.model->vocabulary) / split.tensor / split.output;
+  const double weight = kHalf * rows * static_cast<double>(setting.model->hidden);
   const double gathered = split.tensor > 1 ? 2 * input_bytes(setting) * split.tensor : 0;
   return weight + 3 * input_bytes(setting) + gathered;
+}
+
+/// The most that a moment of its passes needs.
+double busiest_moment(const Setting& setting, const StageSum& sum, const Stage& stage) {
+  if (stage.head) return head_moment(setting);
+  return shares_head(setting) ? std::max(sum.bytes.backward, head_moment(setting)) : sum.bytes.backward;
 }
 
 }  // namespace
@@ -131,22 +137,25 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   return out;
 }
 
-void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out) {
+void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Stage& out) {
   const Split& split = setting.split;
   if (out.embedding) out.dense += model::local_embedding(*setting.model, split);
   if (out.mtp > 0) out.dense += out.mtp * joining_parameters(*setting.model) / split.tensor;
-  if (out.head) out.dense += model::local_head(*setting.model, split, out.embedding);
+  if (is_last) out.dense += model::final_norm_parameters(*setting.model);
+  if (out.head || shares_head(setting))
+    out.dense += model::local_output(*setting.model, split, out.embedding);
   add_parameters(setting, out);
   out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);
   out.bytes.of(Category::UntilWeight) = whole(sum.bytes.until_weight);
   out.stash = whole(sum.bytes.stash);
-  if (out.head)
+  // The run's memory shares them out from the last stage.
+  if (is_last)
     out.bytes.of(Category::Logits) =
         whole(kHalf * tokens_of(split) * static_cast<double>(setting.model->vocabulary) / split.tensor);
   if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(input_bytes(setting));
-  const double moment = out.head ? head_moment(setting) : sum.bytes.backward;
-  out.bytes.of(Category::Temporaries) = whole(model::stand_in_bytes(*setting.model, sum.letters, split) +
-                                              moment + sum.bytes.routing + sum.bytes.recomputed);
+  out.bytes.of(Category::Temporaries) =
+      whole(model::stand_in_bytes(*setting.model, sum.letters, split) + busiest_moment(setting, sum, out) +
+            sum.bytes.routing + sum.bytes.recomputed);
   out.bytes.of(Category::Reserve) = kWorkspace;
 }
 

@@ -8,7 +8,8 @@
 //
 // Temporaries, as measured on Megatron-LM with Transformer Engine (docs/estimate.md has the rows): one bf16 tensor for each distinct shape of a
 // weight in the stage's layers, where gradients of weights are added up inside the product; on the last stage the head's weight once more and
-// 3 x 2 T h / t, with tensor ranks 2 x 2 T h gathered; on others the backward of the widest feed-forward part, 2 x 2 T f / t.
+// 3 x 2 T h / t, with tensor ranks 2 x 2 T h gathered; on others the backward of the widest feed-forward part, 2 x 2 T f / t. Where all stages share the
+// head, the larger of both, with the stage's share of the weight.
 
 #include <string>
 
@@ -34,8 +35,8 @@ struct StageSum {
 };
 
 [[nodiscard]] LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer);
-/// Fills in Stage::bytes and stash, and adds embedding and head to the parameters. REQUIRES: everything else stands in `out`.
-void finish_bytes(const Setting& setting, const StageSum& sum, Stage& out);
+/// Fills in Stage::bytes and stash, and adds embedding, final norm and head to the parameters. REQUIRES: everything else stands in `out`.
+void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Stage& out);
 /// What goes from stage to stage.
 [[nodiscard]] Bytes message_bytes(const Setting& setting);
 

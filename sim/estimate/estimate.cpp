@@ -51,15 +51,16 @@ class Estimator {
               .layers = layers,
               .mtp = is_last ? model_.mtp : 0,
               .embedding = is_first,
-              .head = is_last};
+              .head = is_last && !shares_head(setting_)};
     StageSum sum;
     for (const auto& [letter, count] : counts(out)) add(letter, count, out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
-    if (is_last) add_end(head_time(setting_), out);
+    if (is_last) add_end(last_stage_time(setting_), out);
     for (int i = 0; i < out.mtp; ++i) add_end(mtp_time(setting_), out);
+    if (shares_head(setting_)) add_share(shared_head_time(setting_), out);
     if (!model_.profile) add_framework(out);
     round(out);
-    if (model::has_sizes(model_)) finish_bytes(setting_, sum, out);
+    if (model::has_sizes(model_)) finish_bytes(setting_, sum, is_last, out);
     return out;
   }
 
@@ -103,16 +104,29 @@ class Estimator {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += time.pass[pass];
   }
 
-  /// What the framework takes of a forward and of a backward, however many layers they have.
+  /// Of the three products S makes the first one or two, each with the traffic and the collectives of its pass.
+  void add_share(const LayerTime& time, Stage& out) const {
+    add_found(time.found, out);
+    const auto& [logits, input, weight] = time.pass;
+    out.output = logits;
+    (setting_.head == Head::SharedToGradient ? out.output : out.output_weight) += input;
+    out.output_weight += weight;
+  }
+
+  /// What the framework takes of a forward, of a backward and of each pass of a shared head, however many layers they have.
   void add_framework(Stage& out) const {
     const double seconds = setting_.hardware->launch.pass_seconds;
     for (const Pass pass : {Pass::Forward, Pass::BackwardInput})
       out.pass[static_cast<std::size_t>(pass)].of(Term::Launch) += seconds;
+    if (!shares_head(setting_)) return;
+    for (PassTime* pass : {&out.output, &out.output_weight}) pass->of(Term::Launch) += seconds;
   }
 
   static void round(Stage& out) {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.ticks[pass] = rounded(out.pass[pass].seconds());
     out.recomputed_ticks = rounded(out.recomputed.seconds());
+    out.output_ticks = rounded(out.output.seconds());
+    out.output_weight_ticks = rounded(out.output_weight.seconds());
   }
 
   const Setting& setting_;
@@ -151,9 +165,9 @@ PassTime& PassTime::operator+=(const PassTime& other) {
   return *this;
 }
 
-PassTime PassTime::operator*(int count) const {
+PassTime PassTime::operator*(double factor) const {
   PassTime out = *this;
-  for (double& term : out.terms) term *= count;
+  for (double& term : out.terms) term *= factor;
   return out;
 }
 

@@ -3,9 +3,10 @@
 // From a model, a device and how the one is spread over the other, to times and bytes of every stage.
 //
 // Rules (also docs/estimate.md):
-//   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last.
+//   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or an equal share of head and
+//                loss on every stage, where all share the output layer.
 //   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
-//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers.
+//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers. S and T are what Head says.
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
 //   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
 //   messages     2 bytes x tokens x hidden / tensor ranks between stages.
@@ -26,12 +27,20 @@
 
 namespace pipeloom::estimate {
 
+/// Where head and loss are; and where all stages share them, at what the sum between S and T is (docs/model.md, 3).
+enum class Head : std::uint8_t {
+  OnLastStage,
+  SharedToLogits,    ///< S: logits and their part of the loss. T: both gradients
+  SharedToGradient,  ///< S: the gradient of its input too. T: that of the weights
+};
+
 /// What times and bytes follow from. Checked: model::check().
 struct Setting {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const hardware::Hardware> hardware;  ///< null only where the model has a profile
   model::Split split = {};
-  int copies = 1;  ///< of every stage in one pipeline: 2 where it runs both ways
+  Head head = Head::OnLastStage;  ///< shared: by split.output stages
+  int copies = 1;                 ///< of every stage in one pipeline: 2 where it runs both ways
   model::Recomputation recomputation = model::Recomputation::None;
   std::vector<std::string> modules = {};  ///< that run again within the backward
   double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
@@ -41,6 +50,10 @@ struct Setting {
 /// Whether a pass's whole forward runs again, as an op of its own.
 [[nodiscard]] inline bool recomputes_all(const Setting& setting) {
   return setting.recomputation == model::Recomputation::Full;
+}
+
+[[nodiscard]] inline bool shares_head(const Setting& setting) {
+  return setting.head != Head::OnLastStage;
 }
 
 /// What the time of a pass, or of the step's end, is made of.
@@ -54,7 +67,7 @@ struct PassTime {
   [[nodiscard]] double& of(Term term) { return terms[static_cast<std::size_t>(term)]; }
   [[nodiscard]] double seconds() const;
   PassTime& operator+=(const PassTime& other);
-  [[nodiscard]] PassTime operator*(int count) const;
+  [[nodiscard]] PassTime operator*(double factor) const;
 };
 /// How many numbers of each term were found in which way, [term][basis].
 using Found = std::array<std::array<int, hardware::kBases>, kTerms>;
@@ -66,7 +79,7 @@ enum class Category : std::uint8_t {
   Optimizer,
   UntilInput,   ///< activations that the input pass is the last to need
   UntilWeight,  ///< activations that the weights' pass needs
-  Logits,       ///< of the last stage, from its forward to its backward
+  Logits,  ///< of the last stage, from its forward to its backward; shared: its part of all stages', from S to T
   Buffers,      ///< what messages are received into
   Gathered,     ///< whole weights and gradients of sharded ones
   Temporaries,  ///< what the passes need while they run, at their most
@@ -91,12 +104,16 @@ struct Stage {
   int layers = 0;  ///< decoder layers
   int mtp = 0;
   bool embedding = false;
-  bool head = false;
+  bool head = false;  ///< the whole of it
   std::array<PassTime, model::kPasses> pass = {};
-  PassTime recomputed = {};  ///< of R
-  Found found = {};          ///< in all passes of one layer of each letter, and of the ends
+  PassTime recomputed = {};     ///< of R
+  PassTime output = {};         ///< of S, where all stages share the head
+  PassTime output_weight = {};  ///< of T
+  Found found = {};             ///< in all passes of one layer of each letter, and of the ends
   std::array<Ticks, model::kPasses> ticks = {};  ///< rounded to 1 ns
   Ticks recomputed_ticks = 0;
+  Ticks output_ticks = 0;
+  Ticks output_weight_ticks = 0;
   CategoryBytes bytes = {};
   Bytes stash = 0;         ///< what a recomputed forward keeps
   std::int64_t dense = 0;  ///< parameters that a rank holds

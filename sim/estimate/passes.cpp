@@ -66,6 +66,12 @@ LayerTime measured(const model::Profile& profile, char letter) {
   return out;
 }
 
+/// Final norm, head and loss.
+LayerTime whole_head_time(const Setting& setting) {
+  if (setting.model->profile) return measured(*setting.model->profile, 'L');
+  return end_time(setting, model::head_work(*setting.model, setting.split));
+}
+
 }  // namespace
 
 LayerTime layer_time(const Setting& setting, const model::Layer& layer) {
@@ -78,13 +84,23 @@ LayerTime embedding_time(const Setting& setting) {
   return end_time(setting, model::embedding_work(*setting.model, setting.split));
 }
 
-LayerTime head_time(const Setting& setting) {
-  if (setting.model->profile) return measured(*setting.model->profile, 'L');
-  return end_time(setting, model::head_work(*setting.model, setting.split));
+LayerTime last_stage_time(const Setting& setting) {
+  if (!shares_head(setting)) return whole_head_time(setting);
+  if (setting.model->profile) return {};  // the norm is part of the measured head
+  return end_time(setting, model::final_norm_work(*setting.model, setting.split));
+}
+
+LayerTime shared_head_time(const Setting& setting) {
+  const model::Model& model = *setting.model;
+  LayerTime out =
+      model.profile ? whole_head_time(setting) : end_time(setting, model::output_work(model, setting.split));
+  const double heads = 1.0 + model.mtp;
+  for (PassTime& pass : out.pass) pass = pass * (model.profile ? heads / setting.split.output : heads);
+  return out;
 }
 
 LayerTime mtp_time(const Setting& setting) {
-  LayerTime out = head_time(setting);
+  LayerTime out = shares_head(setting) ? LayerTime() : whole_head_time(setting);
   if (setting.model->profile) return out;
   const LayerTime join = end_time(setting, model::mtp_work(*setting.model, setting.split));
   for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += join.pass[pass];

@@ -30,10 +30,6 @@ void for_each_kind(const Model& model, Visit&& visit) {
     if (const std::int64_t n = times.at(static_cast<unsigned char>(layer.letter)); n > 0) visit(layer, n);
 }
 
-std::int64_t final_norm_of(const Model& model) {
-  return model.final_norm ? norm_size(model.norm, model.hidden) : 0;
-}
-
 }  // namespace
 
 Parameters parameters_of(const Model& model, const Layer& layer) {
@@ -44,8 +40,12 @@ std::int64_t embedding_parameters(const Model& model) {
   return (model.vocabulary + model.positions) * model.hidden;
 }
 
+std::int64_t final_norm_parameters(const Model& model) {
+  return model.final_norm ? norm_size(model.norm, model.hidden) : 0;
+}
+
 std::int64_t head_parameters(const Model& model) {
-  return final_norm_of(model) + (model.tied ? 0 : model.vocabulary * model.hidden) +
+  return final_norm_parameters(model) + (model.tied ? 0 : model.vocabulary * model.hidden) +
          (model.head_bias ? model.vocabulary : 0);
 }
 
@@ -87,10 +87,19 @@ std::int64_t local_embedding(const Model& model, const Split& split) {
   return (rows + model.positions) * model.hidden;
 }
 
-std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here) {
-  const std::int64_t rows = (model.vocabulary + split.tensor - 1) / split.tensor;
+std::int64_t output_rows(const Model& model, const Split& split) {
+  const std::int64_t ranks = static_cast<std::int64_t>(split.tensor) * split.output;
+  return (model.vocabulary + ranks - 1) / ranks;
+}
+
+std::int64_t local_output(const Model& model, const Split& split, bool embedding_is_here) {
+  const std::int64_t rows = output_rows(model, split);
   const bool shared = model.tied && embedding_is_here;
-  return final_norm_of(model) + (shared ? 0 : rows * model.hidden) + (model.head_bias ? rows : 0);
+  return (shared ? 0 : rows * model.hidden) + (model.head_bias ? rows : 0);
+}
+
+std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here) {
+  return final_norm_parameters(model) + local_output(model, split, embedding_is_here);
 }
 
 }  // namespace pipeloom::model

@@ -23,6 +23,7 @@ struct Parameters {
 /// Of the whole layer, norms included.
 [[nodiscard]] Parameters parameters_of(const Model& model, const Layer& layer);
 [[nodiscard]] std::int64_t embedding_parameters(const Model& model);  ///< with the table of positions
+[[nodiscard]] std::int64_t final_norm_parameters(const Model& model);
 [[nodiscard]] std::int64_t head_parameters(
     const Model& model);  ///< with the final norm; tied: the norm alone
 /// Of all MTP layers: each a layer, a product of 2 x hidden inputs, and three norms; embedding and head are the model's (DeepSeek-V3, arXiv
@@ -37,7 +38,11 @@ struct Parameters {
 /// What a rank of the split holds of a layer: matrices / t, norms and router whole, experts / e.
 [[nodiscard]] Parameters local_parameters(const Model& model, const Layer& layer, const Split& split);
 [[nodiscard]] std::int64_t local_embedding(const Model& model, const Split& split);
-/// Of the last stage: the head's weights also where they are tied and the embedding is on another stage.
+/// Rows of the head's weights on one rank of a stage that has them or shares them out.
+[[nodiscard]] std::int64_t output_rows(const Model& model, const Split& split);
+/// These weights: also where they are tied and the embedding is on another stage.
+[[nodiscard]] std::int64_t local_output(const Model& model, const Split& split, bool embedding_is_here);
+/// Of the last stage: with the final norm.
 [[nodiscard]] std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here);
 
 }  // namespace pipeloom::model

@@ -135,11 +135,14 @@ void add_embedding_traffic(std::vector<Traffic>& out, const Model& model, const 
   out.push_back({"embedding", bytes, bytes, 2});
 }
 
-void add_head_traffic(std::vector<Traffic>& out, const Model& model, const Split& split) {
+void add_final_norm_traffic(std::vector<Traffic>& out, const Model& model, const Split& split) {
+  if (model.final_norm) add_norm(out, amounts_of(shares_of(split), model.hidden));
+}
+
+void add_loss_traffic(std::vector<Traffic>& out, const Model& model, const Split& split) {
   const Amounts a = amounts_of(shares_of(split), model.hidden);
-  const double logits = a.tokens * static_cast<double>(model.vocabulary) / a.tensor;
+  const double logits = a.tokens * static_cast<double>(model.vocabulary) / (a.tensor * split.output);
   const double each = model.norm == NormKind::Layer ? 8 : 5;
-  if (model.final_norm) add_norm(out, a);
   out.push_back({"cross entropy", each * logits, each * logits, 3});
 }
 

@@ -10,7 +10,8 @@ namespace pipeloom::model {
 
 void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Layer& layer, const Split& split);
 void add_embedding_traffic(std::vector<Traffic>& out, const Model& model, const Split& split);
-void add_head_traffic(std::vector<Traffic>& out, const Model& model, const Split& split);
+void add_final_norm_traffic(std::vector<Traffic>& out, const Model& model, const Split& split);
+void add_loss_traffic(std::vector<Traffic>& out, const Model& model, const Split& split);
 void add_mtp_traffic(std::vector<Traffic>& out, const Model& model, const Split& split);
 
 }  // namespace pipeloom::model

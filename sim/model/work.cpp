@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/model/parameters.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/traffic_inside.hpp"
 #include "sim/model/weights.hpp"
@@ -195,11 +196,17 @@ Work embedding_work(const Model& model, const Split& split) {
   return work;
 }
 
-Work head_work(const Model& model, const Split& split) {
+Work final_norm_work(const Model& model, const Split& split) {
+  Work work;
+  add_final_norm_traffic(work.traffic, model, split);
+  return work;
+}
+
+Work output_work(const Model& model, const Split& split) {
   const Shares shares = shares_of(split);
   Work work;
-  work.gemms.push_back({"head", shares.tokens, model.hidden, ceil_divide(model.vocabulary, split.tensor), 1});
-  add_head_traffic(work.traffic, model, split);
+  work.gemms.push_back({"head", shares.tokens, model.hidden, output_rows(model, split), 1});
+  add_loss_traffic(work.traffic, model, split);
   if (shares.tensor == 1) return work;
   const double bytes = as_bytes(shares.tokens, model.hidden);
   if (shares.sequence > 1) {
@@ -211,6 +218,12 @@ Work head_work(const Model& model, const Split& split) {
   // Cross entropy over a vocabulary that is cut: largest logit, the target's, the sum of exponentials.
   work.collectives.push_back({"loss", CollectiveKind::AllReduce, Group::Tensor,
                               4.0 * static_cast<double>(shares.tokens), Times{3, 0, 0}});
+  return work;
+}
+
+Work head_work(const Model& model, const Split& split) {
+  Work work = output_work(model, split);
+  add_final_norm_traffic(work.traffic, model, split);
   return work;
 }
 

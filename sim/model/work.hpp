@@ -77,9 +77,12 @@ struct Work {
 // Traffic is counted by two lists, which times of elementwise work are fitted to: models with RMS norms by that of SimuMax's B200 runs, models with
 // layer norms by that of vTrain's A100 runs. An efficiency belongs to its list. docs/models.md has both.
 
-/// Of one layer, of the embedding, and of final norm, head and loss. REQUIRES: check() of sim/model/check.hpp passed.
+/// Of one layer, of the embedding, of the final norm, of head and loss on one of the stages that share them (Split::output), and of both these together.
+/// REQUIRES: check() of sim/model/check.hpp passed.
 [[nodiscard]] Work work_of(const Model& model, const Layer& layer, const Split& split);
 [[nodiscard]] Work embedding_work(const Model& model, const Split& split);
+[[nodiscard]] Work final_norm_work(const Model& model, const Split& split);
+[[nodiscard]] Work output_work(const Model& model, const Split& split);
 [[nodiscard]] Work head_work(const Model& model, const Split& split);
 /// What an MTP layer does besides a layer of its kind and a head: two norms and the product that joins states and embeddings.
 [[nodiscard]] Work mtp_work(const Model& model, const Split& split);

@@ -26,7 +26,7 @@ class Judge {
   Judge(const io::Config& config, const Limits& limits) : config_(config), limits_(limits) {
     io::EffectiveConfig unused;
     schedule_ = make_schedule(config, limits, unused);
-    setting_ = setting_of(config, schedule_->ranks());
+    setting_ = setting_of(config, *schedule_);
     quick_ = order_stays();
   }
 

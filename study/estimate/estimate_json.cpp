@@ -13,7 +13,6 @@ namespace pipeloom::study {
 namespace {
 
 using estimate::Category;
-using model::Pass;
 
 constexpr TimeUnit kUnit = TimeUnit::Millisecond;
 
@@ -74,11 +73,17 @@ void write_stages(io::JsonWriter& out, const EstimatedRun& run) {
   out.line(2).key("stages").array();
   for (std::size_t s = 0; s < run.costs().estimate.stages.size(); ++s) {
     const estimate::Stage& stage = run.costs().estimate.stages[s];
-    const auto ticks = [&](Pass pass) { return pass_ticks(run, s, pass); };
+    const auto time = [&](const char* key, OpKind kind) {
+      out.key(key).ticks(pass_ticks(run, s, kind), kUnit);
+    };
     out.line(4).object().member("stage", s).member("layers", stage.layers);
-    out.key("forward_ms").ticks(ticks(Pass::Forward), kUnit);
-    out.key("backward_input_ms").ticks(ticks(Pass::BackwardInput), kUnit);
-    out.key("backward_weight_ms").ticks(ticks(Pass::BackwardWeight), kUnit);
+    time("forward_ms", OpKind::Forward);
+    time("backward_input_ms", OpKind::BackwardInput);
+    time("backward_weight_ms", OpKind::BackwardWeight);
+    if (shares_head(run.costs().setting)) {
+      time("output_ms", OpKind::Output);
+      time("output_weight_ms", OpKind::OutputWeight);
+    }
     write_shards(out, run, stage);
     out.close();
   }

@@ -12,7 +12,6 @@ namespace pipeloom::study {
 namespace {
 
 using estimate::Category;
-using model::Pass;
 
 std::string percent(double ratio) {
   return fmt::format("{:.1f} %", 100 * ratio);
@@ -48,34 +47,44 @@ Table rates_table(const Run& run, const std::optional<TrainingRates>& known) {
 
 namespace {
 
+/// Passes that the table of stages has a column for.
+std::vector<OpKind> shown_passes(const EstimatedRun& run) {
+  std::vector<OpKind> out = {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight};
+  if (shares_head(run.costs().setting)) out.insert(out.end(), {OpKind::Output, OpKind::OutputWeight});
+  return out;
+}
+
+std::string stage_name(const std::vector<estimate::Stage>& stages, std::size_t first, std::size_t last) {
+  std::string name = first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+  if (stages[first].embedding) name += ", embedding";
+  if (stages[first].head) name += ", head";
+  return name;
+}
+
 /// Stages that are alike stand in one row.
 Table stage_table(const EstimatedRun& run) {
-  Table table({{"stages"},
-               {"layers", Align::Right},
-               {"F ms", Align::Right},
-               {"I ms", Align::Right},
-               {"W ms", Align::Right},
-               {"parameters", Align::Right}});
+  const std::vector<OpKind> passes = shown_passes(run);
+  std::vector<Column> columns = {{"stages"}, {"layers", Align::Right}};
+  for (const OpKind pass : passes) columns.push_back({fmt::format("{} ms", letter_of(pass)), Align::Right});
+  columns.push_back({"parameters", Align::Right});
+  Table table(std::move(columns));
   const auto& stages = run.costs().estimate.stages;
-  const auto ms = [&](std::size_t stage, Pass pass) {
+  const auto ms = [&](std::size_t stage, OpKind pass) {
     return fmt::format("{:.3f}", static_cast<double>(pass_ticks(run, stage, pass)) / 1e9);
   };
   const auto alike = [&](std::size_t a, std::size_t b) {
     return stages[a].layers == stages[b].layers && stages[a].dense == stages[b].dense &&
-           ms(a, Pass::Forward) == ms(b, Pass::Forward) &&
-           ms(a, Pass::BackwardInput) == ms(b, Pass::BackwardInput) &&
-           ms(a, Pass::BackwardWeight) == ms(b, Pass::BackwardWeight);
+           std::all_of(passes.begin(), passes.end(), [&](OpKind pass) { return ms(a, pass) == ms(b, pass); });
   };
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;
     while (last + 1 < stages.size() && alike(first, last + 1)) ++last;
     const estimate::Stage& stage = stages[first];
-    std::string name = first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
-    if (stage.embedding) name += ", embedding";
-    if (stage.head) name += ", head";
-    table.add_row({name, std::to_string(stage.layers + stage.mtp), ms(first, Pass::Forward),
-                   ms(first, Pass::BackwardInput), ms(first, Pass::BackwardWeight),
-                   stage.dense > 0 ? rate_text(static_cast<double>(stage.dense + stage.experts)) : "-"});
+    std::vector<std::string> cells = {stage_name(stages, first, last),
+                                      std::to_string(stage.layers + stage.mtp)};
+    for (const OpKind pass : passes) cells.push_back(ms(first, pass));
+    cells.push_back(stage.dense > 0 ? rate_text(static_cast<double>(stage.dense + stage.experts)) : "-");
+    table.add_row(std::move(cells));
     first = last + 1;
   }
   return table;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/io/config/effective_config.hpp"
 
@@ -16,7 +15,7 @@ using estimate::Term;
 /// Whether the input says what some pass takes.
 bool states_times(const EstimatedRun& run) {
   for (const char* key : {"costs.forward", "costs.backward", "costs.backward_input", "costs.backward_weight",
-                          "costs.table", "costs.exceptions"})
+                          "costs.output", "costs.output_weight", "costs.table", "costs.exceptions"})
     if (run.costs().config.given.has(key)) return true;
   return false;
 }
@@ -29,6 +28,8 @@ PassTime passes_of(const EstimatedRun& run, Rank rank) {
     const estimate::Stage& of = run.costs().estimate.stages[stage.at()];
     for (const PassTime& pass : of.pass) sum += pass;
     if (recomputes) sum += of.recomputed;
+    sum += of.output;
+    sum += of.output_weight;
   }
   return sum;
 }
@@ -50,15 +51,22 @@ constexpr std::string_view kBand =
     "9 % (A100, many nodes) of measured steps in the mean, 42 % at worst; one measured step and `pipeloom "
     "calibrate` bring this to 1 or 2 %";
 
+/// REQUIRES: a kind that pass_ticks() takes.
+Ticks estimated_ticks(const estimate::Stage& stage, OpKind kind) {
+  if (kind == OpKind::Output) return stage.output_ticks;
+  if (kind == OpKind::OutputWeight) return stage.output_weight_ticks;
+  const model::Pass pass = kind == OpKind::Forward         ? model::Pass::Forward
+                           : kind == OpKind::BackwardInput ? model::Pass::BackwardInput
+                                                           : model::Pass::BackwardWeight;
+  return stage.ticks[static_cast<std::size_t>(pass)];
+}
+
 }  // namespace
 
-Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, model::Pass pass) {
-  constexpr std::array<OpKind, model::kPasses> kKinds = {OpKind::Forward, OpKind::BackwardInput,
-                                                         OpKind::BackwardWeight};
-  const auto& duration = run.run.effective->costs.duration[index_of(kKinds[static_cast<std::size_t>(pass)])];
-  return duration && stage < duration->array.size()
-             ? duration->array[stage]
-             : run.costs().estimate.stages[stage].ticks[static_cast<std::size_t>(pass)];
+Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, OpKind kind) {
+  const auto& duration = run.run.effective->costs.duration[index_of(kind)];
+  if (duration && stage < duration->array.size()) return duration->array[stage];
+  return estimated_ticks(run.costs().estimate.stages[stage], kind);
 }
 
 Rank busiest_rank(const EstimatedRun& run) {

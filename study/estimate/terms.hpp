@@ -22,7 +22,8 @@ struct StepTerm {
 };
 
 /// What a pass of a stage takes in the end: what the input states, else what was estimated. Before scales of ranks and microbatches.
-[[nodiscard]] Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, model::Pass pass);
+/// `kind`: F, I, W, and where all stages share the head S and T.
+[[nodiscard]] Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, OpKind kind);
 /// The rank whose work takes longest.
 [[nodiscard]] Rank busiest_rank(const EstimatedRun& run);
 

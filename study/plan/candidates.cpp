@@ -154,6 +154,10 @@ std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions&
   return multiplied(std::move(out), choices_of(workload, options));
 }
 
+bool is_searchable(const Schedule& schedule) {
+  return schedule.placement().replicas() == 1 && schedule.slices() == 1 && !schedule.shares_output();
+}
+
 std::string placement_name(const Placement& placement) {
   if (placement.replicas() > 1) return "two ways";
   const int chunks = placement.chunks();

@@ -32,6 +32,9 @@ void weigh_bound(PlanCandidate& candidate);
 /// "92.4 GB on rank 0, 12.4 GB over its limit"; "" where all ranks keep theirs.
 [[nodiscard]] std::string over_limit_text(const Run& run);
 
+/// Whether searches for orders know all that the run does: one copy of the model, whole sequences, the head on the last stage.
+[[nodiscard]] bool is_searchable(const Schedule& schedule);
+
 /// "linear", "loop", "v", "wave", "two ways" or "free".
 [[nodiscard]] std::string placement_name(const Placement& placement);
 

@@ -51,7 +51,7 @@ class CoDesigner {
         assignments_(searched_config(from.config, options)),
         config_(config_of(assignments_)),
         schedule_(*from.run.schedule),
-        setting_(setting_of(config_, schedule_.ranks())) {}
+        setting_(setting_of(config_, schedule_)) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
     // What single stages recompute is not carried over to others.
@@ -168,8 +168,7 @@ std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCa
                                                   const PlanOptions& options, const Limits& limits) {
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate* one : candidates)
-    if (one->run.schedule->placement().replicas() == 1 && one->run.schedule->slices() == 1 &&
-        (best == nullptr || one->step_time < best->step_time))
+    if (is_searchable(*one->run.schedule) && (best == nullptr || one->step_time < best->step_time))
       best = one;
   if (best == nullptr) return std::nullopt;
   return CoDesigner(*best, options, limits).run(starts_of(*best, candidates, options));

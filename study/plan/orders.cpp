@@ -109,9 +109,7 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
 
 std::optional<orders::Problem> problem_of(const Run& run) {
   const Schedule& schedule = *run.schedule;
-  if (schedule.placement().replicas() != 1 || schedule.slices() != 1 || schedule.has_copies() ||
-      schedule.is_forward_only())
-    return std::nullopt;
+  if (!is_searchable(schedule) || schedule.has_copies() || schedule.is_forward_only()) return std::nullopt;
   return problem_of({schedule.placement(), schedule.microbatches(), *run.costs, *run.memory,
                      run.effective->step.rule, recomputed_stages(schedule)});
 }

@@ -12,7 +12,7 @@
 namespace pipeloom::study {
 
 /// What orders on a run's ranks must respect, with backwards cut into I and W, from what its ops cost and hold: recomputation in the backward, activations within what static,
-/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or the run has slices, copies or two copies of the model.
+/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is not is_searchable() or has copies.
 [[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
 
 /// Stages whose forwards run again before their backwards.

@@ -193,15 +193,12 @@ class Planner {
 
   /// Candidates between which orders can be carried over: on one placement with the same memory and layers.
   using Kin = std::tuple<std::string, int, std::string, std::vector<int>>;
-  [[nodiscard]] static bool has_words(const PlanCandidate& candidate) {
-    return candidate.run.schedule->placement().replicas() == 1 && candidate.run.schedule->slices() == 1;
-  }
 
   void add_searched() {
     if (options_.target != nullptr && !options_.target->any_order) return;
     std::map<Kin, std::vector<const PlanCandidate*>> families;
     const auto add = [&](const PlanCandidate& candidate, const std::string& memory_of) {
-      if (has_words(candidate))
+      if (is_searchable(*candidate.run.schedule))
         families[{candidate.placement, candidate.chunks, memory_of, candidate.layers}].push_back(&candidate);
     };
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);

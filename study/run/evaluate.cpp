@@ -76,7 +76,7 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
                 io::EffectiveConfig said, Depth depth, const FrameworkProgram& framework = {}) {
   Run out;
   end_if_stopped(limits);
-  if (auto costs = model_costs(given, schedule->placement())) {
+  if (auto costs = model_costs(given, *schedule)) {
     const TrainingTerms training = training_terms(*costs, *schedule);
     out.model = std::make_shared<const ModelRun>(ModelRun{*std::move(costs), training});
   }

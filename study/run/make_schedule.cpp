@@ -64,7 +64,7 @@ std::shared_ptr<const Terms> resolve_terms(const io::Config& given, const Schedu
   cost::Shape shape{&placement, 0, plan.params.microbatches};
   for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
     shape.kinds |= 1U << index_of(kind);
-  const std::optional<ModelCosts> estimated = model_costs(given, placement);
+  const std::optional<ModelCosts> estimated = model_costs(given, placement, generator.requirements);
   const io::Config& config = estimated ? estimated->config : given;
   return std::make_shared<const Terms>(
       Terms{cost::resolve(config.costs, shape).costs, cost::resolve_memory(config.memory, placement)});

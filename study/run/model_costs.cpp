@@ -17,6 +17,7 @@
 #include "sim/io/json/file.hpp"
 #include "sim/io/models/find_model.hpp"
 #include "sim/model/check.hpp"
+#include "sim/tensor_index.hpp"
 #include "study/run/make_schedule.hpp"
 
 namespace pipeloom::study {
@@ -90,6 +91,11 @@ class Filler {
   }
   /// A backward that is stated leaves its halves to what follows from it; else B follows from both halves.
   void fill_durations() {
+    if (shares_head(out_.setting)) {
+      fill_duration(OpKind::Output, "costs.output", [](const Stage& stage) { return stage.output_ticks; });
+      fill_duration(OpKind::OutputWeight, "costs.output_weight",
+                    [](const Stage& stage) { return stage.output_weight_ticks; });
+    }
     fill_duration(OpKind::Forward, "costs.forward", ticks_of(Pass::Forward));
     if (!is_given("costs.backward")) {
       fill_duration(OpKind::BackwardInput, "costs.backward_input", ticks_of(Pass::BackwardInput));
@@ -117,15 +123,17 @@ class Filler {
     scale.where = documents.where;
     say("costs.microbatch_scale");
   }
-  /// Ticks of F, I and W of all stages for a microbatch of such documents.
+  /// Ticks of F, I, W, S and T of all stages for a microbatch of such documents.
   [[nodiscard]] double work_with(const std::vector<std::int32_t>& documents) const {
     estimate::Setting setting = out_.setting;
     setting.split.documents.assign(documents.begin(), documents.end());
     const estimate::Estimate found = estimate::estimate(setting, out_.config.costs.layers.counts);
     double sum = 0;
-    for (const Stage& stage : found.stages)
+    for (const Stage& stage : found.stages) {
       for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight})
         sum += static_cast<double>(ticks_of(pass)(stage));
+      sum += static_cast<double>(stage.output_ticks + stage.output_weight_ticks);
+    }
     return sum;
   }
 
@@ -374,23 +382,38 @@ void require_fits(const io::Config& config, const estimate::Setting& setting) {
 
 }  // namespace
 
-estimate::Setting setting_of(const io::Config& config, int ranks) {
+std::shared_ptr<const model::Model> model_of(const io::Config& config) {
+  const Where& where = config.place_of("costs.model");
+  return known_model(path_or_name(config.costs.model.model, where), where);
+}
+
+namespace {
+
+/// The pipeline that a model is spread over.
+struct Pipeline {
+  int ranks = 1;
+  int stages = 1;
+  estimate::Head head = estimate::Head::OnLastStage;
+};
+
+estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
   const cost::ModelSpec& spec = config.costs.model;
-  const Where& model_place = config.place_of("costs.model");
   const Where& hardware_place = config.place_of("costs.hardware");
   estimate::Setting out;
-  out.model = known_model(path_or_name(spec.model, model_place), model_place);
+  out.model = model_of(config);
+  out.head = pipeline.head;
   if (!spec.hardware.empty())
     out.hardware = known_hardware(path_or_name(spec.hardware, hardware_place), hardware_place);
   else if (!out.model->profile)
     throw InputError(
-        model_place,
+        config.place_of("costs.model"),
         fmt::format("costs.model {} needs costs.hardware, the device that it runs on; add it", spec.model));
-  out.split = {.pipeline = ranks,
+  out.split = {.pipeline = pipeline.ranks,
                .tensor = spec.tensor,
                .data = spec.data,
                .context = spec.context,
                .expert = spec.expert,
+               .output = shares_head(out) ? pipeline.stages : 1,
                .zero = spec.zero.value_or(1),
                .sequence_parallel = spec.sequence_parallel,
                .flash = spec.flash,
@@ -414,7 +437,20 @@ estimate::Setting setting_of(const io::Config& config, int ranks) {
   return out;
 }
 
-namespace {
+Pipeline pipeline_of(const Schedule& schedule) {
+  Pipeline out{schedule.ranks(), schedule.stages()};
+  if (schedule.shares_output())
+    out.head = turning_kind(schedule) == OpKind::Output ? estimate::Head::SharedToGradient
+                                                        : estimate::Head::SharedToLogits;
+  return out;
+}
+Pipeline pipeline_of(const Placement& placement, const Requirements& requirements) {
+  Pipeline out{placement.ranks(), placement.stages()};
+  if (requirements.shares_output)
+    out.head = requirements.output_makes_gradient ? estimate::Head::SharedToGradient
+                                                  : estimate::Head::SharedToLogits;
+  return out;
+}
 
 /// Of nobody's layers every stage has one, but the ends where both do without.
 void require_layers(const io::Config& config, const model::Model& model, int stages) {
@@ -427,6 +463,10 @@ void require_layers(const io::Config& config, const model::Model& model, int sta
 }
 
 }  // namespace
+
+estimate::Setting setting_of(const io::Config& config, const Schedule& schedule) {
+  return setting_on(config, pipeline_of(schedule));
+}
 
 std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages) {
   const cost::StageCounts& given = config.costs.layers;
@@ -447,16 +487,30 @@ std::vector<int> stage_layers(const io::Config& config, const model::Model& mode
   return given.counts;
 }
 
-std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement) {
+namespace {
+
+std::optional<ModelCosts> costs_on(const io::Config& config, const Placement& placement,
+                                   const Pipeline& pipeline) {
   if (config.costs.model.model.empty()) {
     refuse_modules(config);
     return std::nullopt;
   }
   require_per_stage(config);
   require_batch(config);
-  const estimate::Setting setting = setting_of(config, placement.ranks());
+  const estimate::Setting setting = setting_on(config, pipeline);
   return costs_of_layers(config, placement, setting,
                          stage_layers(config, *setting.model, placement.stages()));
+}
+
+}  // namespace
+
+std::optional<ModelCosts> model_costs(const io::Config& config, const Schedule& schedule) {
+  return costs_on(config, schedule.placement(), pipeline_of(schedule));
+}
+
+std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement,
+                                      const Requirements& requirements) {
+  return costs_on(config, placement, pipeline_of(placement, requirements));
 }
 
 ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,

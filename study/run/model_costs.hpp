@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
 #include "sim/cost/source.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/io/config/config.hpp"
@@ -27,14 +28,20 @@ struct ModelCosts {
 
 /// Nothing where costs.model names none. Throws InputError, at the key concerned, where model or hardware cannot be found or read, where what
 /// spreads them does not fit, or costs.layers is not for these stages; and where options.recompute names modules without a model.
-[[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement);
+[[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Schedule& schedule);
+/// The same before the order is known: of a schedule with such needs.
+[[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement,
+                                                    const Requirements& requirements);
 
-/// The same for one split of the layers: what a search over splits asks. REQUIRES: `setting` is setting_of(config).
+/// The same for one split of the layers: what a search over splits asks. REQUIRES: `setting` is setting_of(config, ..), where
+/// all stages share the head for a schedule with as many of them.
 [[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
                                          const estimate::Setting& setting, const std::vector<int>& layers);
 
 /// What costs.model and the keys beside it say. REQUIRES: a model is named.
-[[nodiscard]] estimate::Setting setting_of(const io::Config& config, int ranks);
+[[nodiscard]] estimate::Setting setting_of(const io::Config& config, const Schedule& schedule);
+/// The model that costs.model names.
+[[nodiscard]] std::shared_ptr<const model::Model> model_of(const io::Config& config);
 /// costs.layers, else the default split, for so many stages.
 [[nodiscard]] std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages);
 

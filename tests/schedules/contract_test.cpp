@@ -13,6 +13,7 @@
 #include "schedules/recorded.hpp"
 #include "sim/analysis/bounds.hpp"
 #include "sim/kinds.hpp"
+#include "sim/tensor_index.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::schedules::contract_test {
@@ -112,6 +113,8 @@ TEST_CASE("every schedule: what it says it emits is what it emits") {
     CHECK((schedule.placement().replicas() == 2) == needs.bidirectional);
     CHECK(schedule.contains(OpKind::Output) == needs.shares_output);
     CHECK(schedule.contains(OpKind::OutputWeight) == needs.shares_output);
+    // With the input's gradient made, the last stage's backward waits for S alone.
+    CHECK((turning_kind(schedule) == OpKind::Output) == needs.output_makes_gradient);
     CHECK_FALSE(needs.text.empty());
     CHECK_FALSE(generator.summary.empty());
     CHECK_FALSE(generator.source.empty());

@@ -505,7 +505,7 @@ TEST_CASE("estimate: two copies of a stage sum their gradients") {
 
 TEST_CASE("estimate: stated passes stand in the tables, and stated activations beside the model's weights") {
   const EstimatedRun stated = estimated(llama("1f1b", R"(, "forward": 5)"));
-  CHECK(study::pass_ticks(stated, 0, model::Pass::Forward) == 5 * ticks_per(TimeUnit::Millisecond));
+  CHECK(study::pass_ticks(stated, 0, OpKind::Forward) == 5 * ticks_per(TimeUnit::Millisecond));
   CHECK(study::step_terms(stated).front().name == "stated");
   const EstimatedRun bytes = estimated(
       R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "memory": {"activation_bytes": "100GB"},

@@ -40,7 +40,7 @@ SchedulePtr schedule_of(const Assignments& assignments) {
 bool fits(const Assignments& assignments, const Schedule& schedule) {
   try {
     const io::Config given = config_of(assignments);
-    const std::optional<study::ModelCosts> estimated = study::model_costs(given, schedule.placement());
+    const std::optional<study::ModelCosts> estimated = study::model_costs(given, schedule);
     const io::Config& config = estimated ? estimated->config : given;
     (void)cost::resolve(config.costs, schedule);
     (void)cost::resolve_memory(config.memory, schedule.placement());

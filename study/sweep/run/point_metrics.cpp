@@ -41,7 +41,7 @@ Wanted wanted_by(std::span<const study::Metric* const> metrics,
 
 const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& given, bool& grown) {
   grown = false;
-  const std::optional<study::ModelCosts> estimated = study::model_costs(given, made.schedule()->placement());
+  const std::optional<study::ModelCosts> estimated = study::model_costs(given, *made.schedule());
   const io::Config& config = estimated ? estimated->config : given;
   run_.training.reset();
   if (estimated && wanted_.rates) run_.training = study::training_terms(*estimated, *made.schedule());
