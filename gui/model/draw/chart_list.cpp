@@ -317,7 +317,8 @@ void ChartListBuilder::add_folded_name(const ChartRow& row) {
     return;
   const int from = layout_.rows[first].rank.value();
   const int to = layout_.rows[last].rank.value();
-  bool by_number = true;
+  // By number, ranks that are hidden or pinned may be missing between them; in another order those missing may stand anywhere.
+  bool by_number = session_.view.order.by_number() || to - from == static_cast<int>(last - first);
   for (std::size_t i = first; i < last; ++i)
     by_number = by_number && layout_.rows[i + 1].rank > layout_.rows[i].rank;
   const std::string name = first == last ? draw::rank_label(row.rank)

@@ -231,7 +231,8 @@ std::uint64_t fingerprint(const Session& session, const ChartLayout& layout, con
   for (const char letter : session.preferences.palette) print.add(static_cast<unsigned char>(letter));
   print.add(session.view.hidden_kinds);
   for (const int rank : session.view.hidden) print.add(static_cast<std::uint64_t>(rank));
-  for (const int rank : session.view.order.listed()) print.add(static_cast<std::uint64_t>(rank) + 1);
+  print.add(session.view.order.listed().size());
+  for (const int rank : session.view.order.listed()) print.add(static_cast<std::uint64_t>(rank));
   print.add(static_cast<std::uint64_t>(std::llround(box.width())));
   print.add(static_cast<std::uint64_t>(std::llround(box.height())));
   return print.value();
