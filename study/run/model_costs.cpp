@@ -154,8 +154,10 @@ class Filler {
   /// Whether messages are to be played in the groups of the schedule's framework, since nothing else is said of them.
   [[nodiscard]] bool groups_both_ways() const {
     const io::Config& config = out_.config;
-    if (config.schedule == io::kCustomSchedule || placement_.ranks() == 1 || states_links() ||
-        is_given("costs.transfer.model") || is_given("costs.transfer.plan"))
+    // Orders that are given as they are have no name, and no framework.
+    const bool named = !config.schedule.empty() && config.schedule != io::kCustomSchedule;
+    if (!named || placement_.ranks() == 1 || states_links() || is_given("costs.transfer.model") ||
+        is_given("costs.transfer.plan"))
       return false;
     const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
     const auto& asked = found.generator->groups_both_ways;

@@ -188,6 +188,12 @@ TEST_CASE(
       has(origin_of(estimated(interleaved), "costs.transfer.model"), "waits once for messages of both ways"));
   CHECK(origin_of(estimated(interleaved), "costs.transfer.rank_time").empty());
   CHECK(has(origin_of(estimated(llama("1f1b")), "costs.transfer.rank_time"), "half of a message"));
+  // An order that is given as it is has no name: nobody's groups are known.
+  io::Config unnamed = config_of(interleaved);
+  const std::shared_ptr<const Schedule> made = study::evaluate(unnamed).schedule;
+  unnamed.schedule = "";
+  CHECK(study::evaluate_schedule(made, "orders", unnamed, {}).model->costs.config.costs.transfer.rank_time >
+        0);
   // What is stated wins; and nine microbatches, 4 + 4 + 1, are none that Megatron-LM takes on four ranks.
   CHECK(has(origin_of(estimated(llama("interleaved-1f1b", R"(, "transfer": {"model": "latency"})")),
                       "costs.transfer.rank_time"),
