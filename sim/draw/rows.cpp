@@ -19,7 +19,9 @@ RankRows::RankRows(Rank first, Rank last, double most, const std::vector<int>& r
     : first_(first),
       last_(last),
       ranks_per_row_(std::max(1, static_cast<int>(std::ceil((last - first.value()).value() / most)))) {
-  if (ranks.empty() || static_cast<double>(ranks.size()) > most) return;
+  const bool by_number =
+      std::ranges::is_sorted(ranks) && static_cast<int>(ranks.size()) == (last - first.value()).value();
+  if (ranks.empty() || by_number || static_cast<double>(ranks.size()) > most) return;
   ranks_per_row_ = 1;
   ranks_ = ranks;
   place_.assign(static_cast<std::size_t>((last - first.value()).value()), ranks.size());

@@ -29,7 +29,8 @@ class RankRows {
  public:
   RankRows() = default;
   /// At most `most` rows, which may be a height over the least height of a row. REQUIRES: most >= 1.
-  /// `ranks` are those of [first, last) that have a row, from the top; empty, or more than there are rows: all of them by number.
+  /// `ranks` are those of [first, last) that have a row, from the top; empty, more than there are rows, or all of them by
+  /// number: these share rows where needed.
   RankRows(Rank first, Rank last, double most, const std::vector<int>& ranks = {});
 
   [[nodiscard]] int count() const;

@@ -112,8 +112,7 @@ constexpr double kMinMemoryHeight = 5;     // of a strip whose peak and limit ca
 }  // namespace
 
 void SceneBuilder::choose_ranks() {
-  first_rank_ = Rank(options_.first_rank);
-  last_rank_ = options_.num_ranks > 0 ? first_rank_ + options_.num_ranks : Rank(timeline_.schedule->ranks());
+  last_rank_ = Rank(timeline_.schedule->ranks());
   if (options_.ranks.empty()) return;
   const auto [least, most] = std::ranges::minmax(options_.ranks);
   first_rank_ = Rank(least);

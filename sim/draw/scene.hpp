@@ -156,11 +156,8 @@ struct SceneOptions {
   double left = 0;
   /// Visible time; no value shows everything.
   std::optional<Span> range = {};
-  /// Visible ranks [first_rank, first_rank + num_ranks); 0 means all.
-  int first_rank = 0;
-  int num_ranks = 0;
-  /// Visible ranks from the top, each once, where they do not stand by number; instead of the two above. Where ranks share rows, all from the
-  /// smallest to the largest are drawn by number.
+  /// Visible ranks from the top, each once; empty: all by number. Where there are more than rows fit, all from the smallest to the largest share
+  /// rows by number.
   std::vector<int> ranks = {};
 
   ColourBy colour_by = ColourBy::Kind;
@@ -197,7 +194,7 @@ struct SceneOptions {
   std::size_t max_titles = 4000;
 };
 
-/// Lays the picture out. REQUIRES: num_ranks within the schedule's. The first form builds the index itself; the second
+/// Lays the picture out. REQUIRES: options.ranks are the schedule's. The first form builds the index itself; the second
 /// is for whoever draws the same timeline often. Cost without critical path and memory: O(pixels log ops).
 /// Throws InputError for a range that is empty or a width or height too small to hold a picture (below 120 x 60).
 [[nodiscard]] Scene build_scene(const Timeline& timeline, const SceneOptions& options);

@@ -109,8 +109,7 @@ TEST_CASE("the parts of a group share its time: forward above, backward below", 
 TEST_CASE("a visible range clips ops and moves the axis", "[draw]") {
   SceneOptions options;
   options.range = Span{5 * kUnit, 8 * kUnit};
-  options.first_rank = 0;
-  options.num_ranks = 1;
+  options.ranks = {0};
   const Scene scene = build_scene(run(kTwoRanks), options);
   // Of rank 0, B0 shows from 5 to 6 and B1 from 7 to 8.
   const auto ops = shapes_of<Rectangle>(scene, Role::Op);

@@ -66,7 +66,7 @@ TEST_CASE("all of a run, or what is in view: range, ranks and theme") {
   session.preferences.dark = true;
   const ExportJob all = export_job(session, {});
   CHECK(all.active.scene.range == Span{0, 9 * kOne});
-  CHECK(all.active.scene.num_ranks == 0);
+  CHECK(all.active.scene.ranks.empty());
   CHECK(all.active.scene.colour_by == draw::ColourBy::Microbatch);
   CHECK(all.active.scene.theme == draw::Theme::Dark);
   ExportOptions view;
@@ -75,10 +75,23 @@ TEST_CASE("all of a run, or what is in view: range, ranks and theme") {
   view.caption = "a caption";
   const ExportJob seen = export_job(session, view);
   CHECK(seen.active.scene.range == Span{2 * kOne, 6 * kOne});
-  CHECK(seen.active.scene.first_rank == 1);
-  CHECK(seen.active.scene.num_ranks == 1);
+  CHECK(seen.active.scene.ranks == std::vector<int>{1});
   CHECK(seen.active.scene.theme == draw::Theme::Light);
   CHECK(seen.stack.back().scene.caption == "a caption");
+}
+
+TEST_CASE("of ranks that are hidden between others nothing is in a picture of what is in view") {
+  Session session;
+  test::open_in(session, test::run_of("0F0 | 1F0 | 2F0"));
+  session.view.range = {0, 3.0 * kOne};
+  session.view.hidden = {1};
+  ExportOptions view;
+  view.view_only = true;
+  CHECK(export_job(session, view).active.scene.ranks == std::vector<int>{0, 2});
+  session.view.order.move(2, 0, 3);
+  CHECK(export_job(session, view).active.scene.ranks == std::vector<int>{2, 0});
+  view.view_only = false;
+  CHECK(export_job(session, view).active.scene.ranks == std::vector<int>{2, 0, 1});
 }
 
 TEST_CASE("a picture has all runs on screen on one time scale, in the window's colours") {

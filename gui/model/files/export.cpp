@@ -30,28 +30,17 @@ std::optional<Span> visible_span(const ViewState& view, Span all) {
   return span.start < span.end ? std::optional(span) : std::nullopt;
 }
 
-struct ShownRanks {
-  int first = 0;
-  int last = 0;
-  std::vector<bool> shown;  // [rank]
-};
-
 /// The ranks of a run whose rows are on screen, none where they are scrolled away; where no chart was drawn, those that the filter leaves.
-ShownRanks visible_ranks(Session& session, const RunModel& run) {
-  ShownRanks out;
-  out.shown.assign(static_cast<std::size_t>(run.ranks()), false);
+std::vector<bool> visible_ranks(Session& session, const RunModel& run) {
+  std::vector<bool> shown(static_cast<std::size_t>(run.ranks()), false);
   const ChartLayout& layout = session.part<ChartPart>().layout;
   const ChartBlock* block = layout.block_of(run.id);
   for (int rank = 0; rank < run.ranks(); ++rank) {
     const ChartRow* row = block == nullptr ? nullptr : layout.row_of(run.id, Rank(rank));
-    out.shown[static_cast<std::size_t>(rank)] =
+    shown[static_cast<std::size_t>(rank)] =
         block == nullptr ? !session.view.hidden.contains(rank) : row != nullptr && layout.is_visible(*row);
   }
-  const auto first = std::find(out.shown.begin(), out.shown.end(), true);
-  if (first == out.shown.end()) return out;
-  out.first = static_cast<int>(first - out.shown.begin());
-  out.last = static_cast<int>(out.shown.rend() - std::find(out.shown.rbegin(), out.shown.rend(), true));
-  return out;
+  return shown;
 }
 
 InputError nothing_in_view() {
@@ -121,19 +110,13 @@ ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptio
   out.scene.own = out.colours.get();
   out.scene.range = range;
   out.shown.assign(static_cast<std::size_t>(run->ranks()), true);
+  if (options.view_only) out.shown = visible_ranks(session, *run);
   const RankOrder& order = session.view.order;
-  if (!options.view_only) {
-    if (!order.by_number()) out.scene.ranks = order.of(run->ranks());
-    return out;
-  }
-  const ShownRanks ranks = visible_ranks(session, *run);
-  out.shown = ranks.shown;
-  if (!order.by_number())
-    order.for_each(run->ranks(), [&](int rank) {
-      if (ranks.shown[static_cast<std::size_t>(rank)]) out.scene.ranks.push_back(rank);
-    });
-  out.scene.first_rank = ranks.first;
-  out.scene.num_ranks = ranks.last - ranks.first;
+  const bool all = std::find(out.shown.begin(), out.shown.end(), false) == out.shown.end();
+  if (all && order.by_number()) return out;
+  order.for_each(run->ranks(), [&](int rank) {
+    if (out.shown[static_cast<std::size_t>(rank)]) out.scene.ranks.push_back(rank);
+  });
   return out;
 }
 
@@ -403,15 +386,14 @@ std::string visible_rows(Session& session, std::size_t most) {
   std::string out = fmt::format("rank\top\tstart ({0})\tend ({0})\tduration ({0})\n", name_of(unit));
   if (!span) return out;
   std::size_t rows = 0;
-  for_each_visible(
-      run, visible_ranks(session, run).shown, *span, [&](Rank rank, std::size_t op, std::size_t at) {
-        const Ticks start = run.timeline.start[at];
-        const Ticks end = run.timeline.end[at];
-        out += fmt::format("{}\t{}\t{}\t{}\t{}\n", rank.value(),
-                           to_text(run.schedule->ops()[op].with_joined(false)), format_ticks(start, unit),
-                           format_ticks(end, unit), format_ticks(end - start, unit));
-        return ++rows < most;
-      });
+  for_each_visible(run, visible_ranks(session, run), *span, [&](Rank rank, std::size_t op, std::size_t at) {
+    const Ticks start = run.timeline.start[at];
+    const Ticks end = run.timeline.end[at];
+    out +=
+        fmt::format("{}\t{}\t{}\t{}\t{}\n", rank.value(), to_text(run.schedule->ops()[op].with_joined(false)),
+                    format_ticks(start, unit), format_ticks(end, unit), format_ticks(end - start, unit));
+    return ++rows < most;
+  });
   return out;
 }
 
