@@ -17,7 +17,7 @@ from ._source import csv_text, is_listed
 #: Options that change what a step does in PyTorch's runtime, of those that `load_schedule` takes.
 RUNTIME_OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
 # What holds in PyTorch's runtime where costs do not say otherwise.
-RULES = {"first_stage": "torch", "overlapped": "sequential"}
+RULES = {"first_stage": "torch", "overlapped": "sequential", "transfer": {"model": "latency"}}
 
 
 def read_costs(costs: Any) -> dict[str, Any]:
