@@ -37,9 +37,7 @@ void require(cairo_status_t status, const char* what) {
 
 class Painter {
  public:
-  explicit Painter(cairo_t* cairo) : cairo_(cairo) {
-    cairo_select_font_face(cairo_, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-  }
+  explicit Painter(cairo_t* cairo) : cairo_(cairo) {}
 
   void operator()(const Rectangle& box) const {
     if (box.fill) {
@@ -68,7 +66,7 @@ class Painter {
   }
 
   void operator()(const Text& text) const {
-    cairo_select_font_face(cairo_, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+    cairo_select_font_face(cairo_, kPictureFont, CAIRO_FONT_SLANT_NORMAL,
                            text.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(cairo_, text.size);
     cairo_text_extents_t extents;

@@ -9,6 +9,9 @@
 
 namespace pipeloom::io {
 
+/// The letters of all pictures. Where they are not installed, what the system has without serifs takes their place.
+inline constexpr const char* kPictureFont = "Inter";
+
 /// Writes a self-contained SVG document of scene.width x scene.height pixels. Equal scenes give equal bytes. Check `out`
 /// afterwards, as with any stream.
 void write_svg(std::ostream& out, const draw::Scene& scene);

@@ -17,8 +17,8 @@ namespace {
 
 using namespace draw;
 
-constexpr const char* kFonts =
-    "Inter, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif";
+constexpr const char* kOtherFonts =
+    "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif";
 
 /// Rectangles that differ in nothing but their place share one path, so that large pictures stay small.
 bool can_share_path(const Rectangle& box) {
@@ -34,7 +34,7 @@ class SvgWriter {
     number(scene_.width) << "\" height=\"";
     number(scene_.height) << "\" viewBox=\"0 0 ";
     number(scene_.width) << ' ';
-    number(scene_.height) << "\" font-family=\"" << kFonts << "\">\n";
+    number(scene_.height) << "\" font-family=\"" << kPictureFont << ", " << kOtherFonts << "\">\n";
     write_patterns();
     for (std::size_t i = 0; i < scene_.shapes.size();) i = write_from(i);
     out_ << "</svg>\n";
