@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/kinds.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -51,6 +52,7 @@ class RankCopies {
     column_.assign(static_cast<std::size_t>(placement.slots()), kNowhere);
     for (const Slot slot : placement.slots_of(rank)) {
       if (chunk[placement.replica_of(slot).at()]++ >= rule_.chunks.value_or(kMaxIndex)) continue;
+      if (!takes_part(rule_.stages, placement.stage_of(slot).value())) continue;
       column_[slot.at()] = columns_++;
     }
   }

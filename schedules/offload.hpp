@@ -10,9 +10,10 @@ namespace pipeloom::schedules {
 /// The same order with O(s,k) behind the forward of every offloaded pass, and L(s,k) in front of the entry that stands
 /// so many entries before its R, B or I, but never before its O.
 /// The first chunks of each rank go (OffloadOption::chunks): a pass of a lower chunk lives longer, as its backward comes last, so the
-/// longest-lived activations go first: the selective rule of PipeOffload (2025, arXiv 2503.01328, section 3.2). A pass stays where its
+/// longest-lived activations go first: the selective rule of PipeOffload (2025, arXiv 2503.01328, section 3.2). Of other stages
+/// than those that the option names nothing goes. A pass stays where its
 /// copies would not hide, between a forward and a backward that stand too close.
-/// REQUIRES: no structural errors, no O or L yet, not forward-only; no number of the rule is negative. O(ops).
+/// REQUIRES: no structural errors, no O or L yet, not forward-only; no number of the rule is negative, and its stages are the schedule's. O(ops).
 [[nodiscard]] Schedule with_offload(const Schedule& schedule, const OffloadOption& rule = {});
 
 }  // namespace pipeloom::schedules

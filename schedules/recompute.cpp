@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/kinds.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -10,9 +11,9 @@ namespace {
 /// Which passes of one rank are recomputed, [stage * units + unit] over all ranks.
 class Window {
  public:
-  Window(const Schedule& schedule, int keep)
+  Window(const Schedule& schedule, const RecomputeOption& rule)
       : schedule_(schedule),
-        keep_(static_cast<std::size_t>(keep)),
+        rule_(rule),
         units_(static_cast<std::size_t>(schedule.units())),
         recomputed_(static_cast<std::size_t>(schedule.stages()) * units_) {
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) mark(schedule.queue(rank));
@@ -34,16 +35,18 @@ class Window {
 
   void mark(std::span<const Op> queue) {
     const std::size_t window = outstanding(queue);
+    const auto keep = static_cast<std::size_t>(rule_.keep);
     std::size_t i = 0;
     for (const Op op : queue) {
       if (op.kind() != OpKind::Forward) continue;
-      recomputed_[pass_of(op)] = window == 0 || i % window >= keep_;
+      recomputed_[pass_of(op)] =
+          takes_part(rule_.stages, op.stage().value()) && (window == 0 || i % window >= keep);
       ++i;
     }
   }
 
   const Schedule& schedule_;
-  std::size_t keep_;
+  const RecomputeOption& rule_;
   std::size_t units_;
   std::vector<bool> recomputed_;
 };
@@ -55,8 +58,8 @@ Op recompute_of(Op backward) {
 
 }  // namespace
 
-Schedule with_recompute(const Schedule& schedule, int keep) {
-  const Window window(schedule, keep);
+Schedule with_recompute(const Schedule& schedule, const RecomputeOption& rule) {
+  const Window window(schedule, rule);
   ScheduleBuilder out = builder_like(schedule);
   out.reserve(schedule.num_ops() * 3 / 2);
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {

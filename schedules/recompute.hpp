@@ -3,6 +3,7 @@
 // Recomputation for any schedule: forwards keep a stash, and run once more just before their backward.
 
 #include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
 
 namespace pipeloom::schedules {
 
@@ -13,9 +14,11 @@ namespace pipeloom::schedules {
 /// forward with i mod w < K keep their activations; w is the number of forwards before the rank's first backward, so ranks near
 /// the end recompute less or nothing.
 ///
+/// Of other stages than those that the option names no pass runs again.
+///
 /// R is an entry of its own before the entry of B or I. It waits for nothing but its turn, so it runs while the gradient is
 /// still on its way.
-/// REQUIRES: no structural errors, no R, O or L yet, not forward-only. O(ops).
-[[nodiscard]] Schedule with_recompute(const Schedule& schedule, int keep = 0);
+/// REQUIRES: no structural errors, no R, O or L yet, not forward-only; the option's stages are the schedule's. O(ops).
+[[nodiscard]] Schedule with_recompute(const Schedule& schedule, const RecomputeOption& rule = {});
 
 }  // namespace pipeloom::schedules

@@ -308,6 +308,9 @@ inline constexpr KindSet kCopies = kinds_where([](const KindRow& row) { return r
 inline constexpr KindSet kExtras = kinds_where([](const KindRow& row) { return row.extra; });
 inline constexpr KindSet kGradientMakers =
     kinds_where([](const KindRow& row) { return row.makes.tensor == TensorKind::Gradient; });
+/// R: what makes again what F did not keep.
+inline constexpr KindSet kTakesDropped =
+    kinds_where([](const KindRow& row) { return row.taken == Share::Dropped; });
 /// B, I and R: ops of the queue that wait for the end of a copy of their pass.
 inline constexpr KindSet kWaitsForCopy = kinds_where([](const KindRow& row) {
   bool waits = false;

@@ -99,12 +99,11 @@ LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, O
 
 ActivationEffects::ActivationEffects(const Schedule& schedule, const MemoryModel& model)
     : schedule_(&schedule), model_(&model) {
-  constexpr KindSet kDropping = kinds_where([](const KindRow& row) { return row.taken == Share::Dropped; });
-  if (!schedule.kinds().any_of(kDropping)) return;
+  if (!schedule.kinds().any_of(kTakesDropped)) return;
   const auto units = static_cast<std::size_t>(schedule.units());
   recomputed_.resize(static_cast<std::size_t>(schedule.stages()) * units);
   for (const Op op : schedule.ops())
-    if (kDropping.has(op.kind())) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
+    if (kTakesDropped.has(op.kind())) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
 }
 
 bool ActivationEffects::is_recomputed(Op op) const {

@@ -2,8 +2,13 @@
 
 // What error texts say of the keys below "options" of a configuration.
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <pipeloom/schedules.hpp>
 
@@ -26,5 +31,17 @@ inline constexpr OptionCount kOptionCounts[] = {
 inline constexpr std::string_view kRecomputeModules[] = {"core_attn", "layernorm", "mla_up_proj",   "mlp",
                                                          "moe",       "moe_act",   "shared_experts"};
 inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
+
+/// Whether a stage is among those that an option is for: all where it names none.
+[[nodiscard]] inline bool takes_part(const std::vector<int>& named, int stage) {
+  return named.empty() || std::ranges::binary_search(named, stage);
+}
+
+/// Why an option's stages are not those of a run of so many; "" if they are.
+[[nodiscard]] inline std::string stage_refusal(std::string_view key, const std::vector<int>& named,
+                                               int stages) {
+  if (named.empty() || named.back() < stages) return "";
+  return fmt::format("{} names stage {}, but the run has {}, 0 to {}", key, named.back(), stages, stages - 1);
+}
 
 }  // namespace pipeloom

@@ -172,7 +172,7 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
   const io::Format& format = io::find_format(name, Where{"--schedule-out"});
   io::write_file(file, overwrite_if(options.force), [&](std::ostream& out) {
     io::Exported exported;
-    exported.schedule = winner.run.schedule.get();
+    exported.schedule = &winner.queues();
     format.write(out, exported);
   });
 }

@@ -48,7 +48,8 @@ struct MemoryLimit {
 /// "recompute": which forwards run again before their backward, whole or in parts.
 struct RecomputeOption {
   bool on = false;
-  int keep = 0;  ///< of a rank's outstanding passes, so many keep their activations
+  int keep = 0;                  ///< of a rank's outstanding passes, so many keep their activations
+  std::vector<int> stages = {};  ///< whose passes and modules run again, in order, each once; empty: all
   /// Modules of a layer that run again within the backward, separated by commas: "core_attention". Only costs.model knows what they take and
   /// keep; no op of its own stands for them.
   std::string modules = {};
@@ -58,9 +59,10 @@ struct RecomputeOption {
 /// "offload": which activations go to the host meanwhile.
 struct OffloadOption {
   bool on = false;
-  std::optional<int> chunks;  ///< of each rank, the longest-lived first; no value: all
-  int prefetch = 1;           ///< entries between the issue of a reload and its use
-  int min_gap = 3;            ///< entries between forward and backward below which a pass stays
+  std::optional<int> chunks;     ///< of each rank, the longest-lived first; no value: all
+  int prefetch = 1;              ///< entries between the issue of a reload and its use
+  int min_gap = 3;               ///< entries between forward and backward below which a pass stays
+  std::vector<int> stages = {};  ///< whose activations may go, in order, each once; empty: all
   friend bool operator==(const OffloadOption&, const OffloadOption&) = default;
 };
 
@@ -179,7 +181,8 @@ struct ScheduleInfo {
 
 /// The order of every rank's ops, with recomputation, offloading or the forwards alone where the options say so. `terms` are those of
 /// placement_of(name, params): schedules with Requirements::needs_terms find their order for them; null means default_costs() and
-/// default_memory(). Throws ScheduleError with refusal()'s text, or where no order keeps the limit; InputError for options.file.
+/// default_memory(). Throws ScheduleError with refusal()'s text, or where no order keeps the limit; InputError for options.file, and
+/// for stages of recomputation or offloading that the run has not.
 [[nodiscard]] Schedule make_schedule(std::string_view name, const Params& params,
                                      const Terms* terms = nullptr);
 

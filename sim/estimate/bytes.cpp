@@ -124,14 +124,16 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   const bool whole = recomputes_all(setting);
   const auto stays = kept(whole ? Recomputation::Full : Recomputation::None, setting.modules);
   LayerBytes out;
-  add_tensors(stays, out);
+  // Where some passes keep all, a pass holds all of it, and that it recomputes says what it has until then.
+  const bool keeps_some = whole && setting.keeps_some;
+  add_tensors(keeps_some ? all : stays, out);
   // Gradients that the input pass leaves for the weights' pass take the place of what it frees.
   const double left =
       std::min(out.until_input, sum_of(model::gradients_for_weight(model, layer, setting.split)));
   out.until_input -= left;
   out.until_weight += left;
   if (whole) out.stash = sum_of(stays);
-  out.recomputed = sum_of(all) - sum_of(stays);
+  out.recomputed = keeps_some ? 0 : sum_of(all) - sum_of(stays);
   out.backward = backward_bytes(setting, layer);
   out.routing = routing_bytes(setting, layer);
   return out;

@@ -40,20 +40,34 @@ struct LayerShare {
   model::Parameters parameters;
 };
 
+/// Of every letter.
+using Shares = std::map<char, LayerShare>;
+
+Setting without_recomputation(Setting setting) {
+  setting.recomputation = model::Recomputation::None;
+  setting.modules.clear();
+  return setting;
+}
+
 class Estimator {
  public:
-  explicit Estimator(const Setting& setting) : setting_(setting), model_(*setting.model) {
-    for (const model::Layer& layer : model_.kinds) shares_.emplace(layer.letter, share_of(layer));
+  explicit Estimator(const Setting& setting)
+      : setting_(setting), model_(*setting.model), shares_(shares_of(setting)) {
+    if (!setting.recomputing.empty()) plain_shares_ = shares_of(without_recomputation(setting));
   }
 
-  Stage stage(int first, int layers, bool is_first, bool is_last) const {
+  Stage stage(int index, int first, int layers, int stages) const {
+    const bool is_first = index == 0;
+    const bool is_last = index + 1 == stages;
+    const bool is_plain = !setting_.recomputing.empty() && !is_recomputing(setting_, index);
+    const Shares& shares = is_plain ? plain_shares_ : shares_;
     Stage out{.first_layer = first,
               .layers = layers,
               .mtp = is_last ? model_.mtp : 0,
               .embedding = is_first,
               .head = is_last && !shares_head(setting_)};
     StageSum sum;
-    for (const auto& [letter, count] : counts(out)) add(letter, count, out, sum);
+    for (const auto& [letter, count] : counts(out)) add(shares.at(letter), letter, count, out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
     if (is_last) add_end(last_stage_time(setting_), out);
     for (int i = 0; i < out.mtp; ++i) add_end(mtp_time(setting_), out);
@@ -65,12 +79,19 @@ class Estimator {
   }
 
  private:
-  LayerShare share_of(const model::Layer& layer) const {
+  static Shares shares_of(const Setting& setting) {
+    Shares out;
+    for (const model::Layer& layer : setting.model->kinds)
+      out.emplace(layer.letter, share_of(setting, layer));
+    return out;
+  }
+
+  static LayerShare share_of(const Setting& setting, const model::Layer& layer) {
     LayerShare out;
-    out.time = layer_time(setting_, layer);
-    if (!model::has_sizes(model_)) return out;
-    out.bytes = layer_bytes(setting_, layer);
-    out.parameters = model::local_parameters(model_, layer, setting_.split);
+    out.time = layer_time(setting, layer);
+    if (!model::has_sizes(*setting.model)) return out;
+    out.bytes = layer_bytes(setting, layer);
+    out.parameters = model::local_parameters(*setting.model, layer, setting.split);
     return out;
   }
 
@@ -83,8 +104,7 @@ class Estimator {
     return out;
   }
 
-  void add(char letter, int count, Stage& out, StageSum& sum) const {
-    const LayerShare& share = shares_.at(letter);
+  static void add(const LayerShare& share, char letter, int count, Stage& out, StageSum& sum) {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += share.time.pass[pass] * count;
     out.recomputed += share.time.recomputed * count;
     out.dense += share.parameters.dense * count;
@@ -131,7 +151,8 @@ class Estimator {
 
   const Setting& setting_;
   const model::Model& model_;
-  std::map<char, LayerShare> shares_;
+  Shares shares_;
+  Shares plain_shares_;  // of stages that recompute nothing, where others do
 };
 
 /// Ranks of a node that pipelines have one of: tensor ranks are the nearest neighbours, then context's and replicas'.
@@ -151,10 +172,15 @@ void add_messages(const Setting& setting, Estimate& out) {
   out.message = message_bytes(setting);
   out.within = hop_over(hardware::message_link(*setting.hardware, false));
   out.between = hop_over(hardware::message_link(*setting.hardware, true));
+  out.host = hop_over(setting.hardware->pcie);
   out.ranks_per_node = pipeline_ranks_per_node(setting);
 }
 
 }  // namespace
+
+Ticks time_of(const Hop& hop, Bytes bytes) {
+  return hop.latency + rounded(8 * static_cast<double>(bytes) / static_cast<double>(hop.bits_per_second));
+}
 
 double PassTime::seconds() const {
   return std::accumulate(terms.begin(), terms.end(), 0.0);
@@ -209,7 +235,8 @@ Estimate estimate(const Setting& setting, std::span<const int> layers) {
   out.has_bytes = model::has_sizes(*setting.model);
   int first = 0;
   for (std::size_t s = 0; s < layers.size(); ++s) {
-    out.stages.push_back(estimator.stage(first, layers[s], s == 0, s + 1 == layers.size()));
+    out.stages.push_back(
+        estimator.stage(static_cast<int>(s), first, layers[s], static_cast<int>(layers.size())));
     first += layers[s];
   }
   add_messages(setting, out);

@@ -10,6 +10,7 @@
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
 //   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
 //   messages     2 bytes x tokens x hidden / tensor ranks between stages.
+//   copies       what a forward holds, over the link between a device and its host.
 // Sources: Korthikanti et al. (arXiv 2205.05198), Megatron-LM's theoretical memory report, and fits that docs/estimate.md names row by row.
 
 #include <array>
@@ -24,6 +25,7 @@
 #include "sim/hardware/hardware.hpp"
 #include "sim/model/model.hpp"
 #include "sim/model/work.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::estimate {
 
@@ -43,6 +45,9 @@ struct Setting {
   int copies = 1;                 ///< of every stage in one pipeline: 2 where it runs both ways
   model::Recomputation recomputation = model::Recomputation::None;
   std::vector<std::string> modules = {};  ///< that run again within the backward
+  std::vector<int> recomputing = {};      ///< stages with any of it, in order; empty: all
+  bool keeps_some = false;                ///< some passes of a stage that recomputes keep their activations
+  bool offloads = false;                  ///< passes have copies to the host and back
   double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
   bool overlaps_reduction = false;        ///< gradients are summed layer by layer behind the last backward
 };
@@ -50,6 +55,11 @@ struct Setting {
 /// Whether a pass's whole forward runs again, as an op of its own.
 [[nodiscard]] inline bool recomputes_all(const Setting& setting) {
   return setting.recomputation == model::Recomputation::Full;
+}
+
+/// Whether a stage recomputes anything.
+[[nodiscard]] inline bool is_recomputing(const Setting& setting, int stage) {
+  return setting.recomputation != model::Recomputation::None && takes_part(setting.recomputing, stage);
 }
 
 [[nodiscard]] inline bool shares_head(const Setting& setting) {
@@ -120,17 +130,21 @@ struct Stage {
   std::int64_t experts = 0;
 };
 
-/// Between two ranks of the pipeline.
+/// Between two ranks of the pipeline, or between one and its host.
 struct Hop {
   Ticks latency = 0;
   std::int64_t bits_per_second = 0;
 };
+
+/// Of a copy of so many bytes, to 1 ns. REQUIRES: hop.bits_per_second > 0.
+[[nodiscard]] Ticks time_of(const Hop& hop, Bytes bytes);
 
 struct Estimate {
   std::vector<Stage> stages;
   Bytes message = 0;
   Hop within;              ///< in a node
   Hop between;             ///< from node to node
+  Hop host;                ///< between a device and its host; no bits: the hardware does not say
   int ranks_per_node = 1;  ///< of the pipeline
   bool has_bytes = false;  ///< whether the model has shapes, not measured times alone
 };

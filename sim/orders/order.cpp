@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::orders {
 namespace {
 
@@ -22,7 +24,8 @@ bool add_letters(Op op, std::size_t chunk, std::vector<Letter>& word) {
       word.push_back(letter(chunk, kWeight));
       return true;
     default:
-      return false;
+      // What stands in front of a backward comes back with it.
+      return kTakesDropped.has(op.kind());
   }
 }
 

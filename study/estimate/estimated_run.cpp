@@ -1,9 +1,11 @@
 #include "study/estimate/estimated_run.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "sim/estimate/recomputed.hpp"
+#include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
@@ -28,7 +30,13 @@ MemoryModel only(const Run& run, Category category) {
   const bool is_kept = category == Category::UntilInput || category == Category::UntilWeight;
   each(model.activation, is_kept, bytes);
   each(model.released_at_input, category == Category::UntilInput, bytes);
-  each(model.stash, is_kept && recomputes_all(costs.setting), bytes);
+  // Of what a recomputed forward keeps, first what the weights' pass needs.
+  each(model.stash, is_kept, [category](const estimate::Stage& stage) {
+    const Bytes late = std::min(stage.stash, stage.bytes.of(Category::UntilWeight));
+    return category == Category::UntilWeight
+               ? late
+               : std::min(stage.stash - late, stage.bytes.of(Category::UntilInput));
+  });
   each(model.logits, category == Category::Logits, bytes);
   each(model.static_bytes, !is_per_microbatch(category), bytes);
   each(model.receive, false, bytes);
@@ -42,22 +50,50 @@ Bytes at(const std::vector<MemoryStep>& curve, Ticks time) {
   return after == curve.begin() ? 0 : std::prev(after)->bytes;
 }
 
+/// Of a stage's passes, the share that runs again: whole forwards as their ops say, modules in all of them.
+std::vector<double> recomputed_shares(const Run& run) {
+  const estimate::Setting& setting = run.model->costs.setting;
+  std::vector<double> forwards(run.model->costs.estimate.stages.size());
+  std::vector<double> again(forwards.size());
+  for (const Op op : run.schedule->ops()) {
+    if (op.kind() == OpKind::Forward) forwards[op.stage().at()] += 1;
+    if (kTakesDropped.has(op.kind())) again[op.stage().at()] += 1;
+  }
+  for (std::size_t s = 0; s < again.size(); ++s)
+    again[s] = estimate::recomputes_all(setting)                        ? again[s] / forwards[s]
+               : estimate::is_recomputing(setting, static_cast<int>(s)) ? 1.0
+                                                                        : 0.0;
+  return again;
+}
+
+double flops_of(const model::Work& work) {
+  double flops = 0;
+  for (const model::Gemm& gemm : work.gemms)
+    flops += 2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.k) * static_cast<double>(gemm.n) *
+             static_cast<double>(gemm.groups);
+  for (const model::CoreAttention& attention : work.attention) flops += attention.flops();
+  return flops;
+}
+
 /// FLOPs of the forwards that run again, per token.
-double recomputed_flops(const estimate::Setting& setting) {
+double recomputed_flops(const Run& run) {
+  const estimate::Setting& setting = run.model->costs.setting;
+  if (setting.recomputation == model::Recomputation::None) return 0;
   const model::Model& model = *setting.model;
   // Of one device that does everything, so that nothing is counted twice.
   model::Split whole;
   whole.sequence = setting.split.sequence;
   whole.flash = setting.split.flash;
+  std::map<char, double> of_letter;
+  for (const model::Layer& layer : model.kinds)
+    of_letter[layer.letter] = flops_of(estimate::recomputed_work(layer, model::work_of(model, layer, whole),
+                                                                 setting.recomputation, setting.modules));
+  const std::vector<double> shares = recomputed_shares(run);
   double flops = 0;
-  for (const char letter : model.layers) {
-    const model::Layer& layer = *model.find(letter);
-    const model::Work work = estimate::recomputed_work(layer, model::work_of(model, layer, whole),
-                                                       setting.recomputation, setting.modules);
-    for (const model::Gemm& gemm : work.gemms)
-      flops += 2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.k) * static_cast<double>(gemm.n) *
-               static_cast<double>(gemm.groups);
-    for (const model::CoreAttention& attention : work.attention) flops += attention.flops();
+  for (std::size_t s = 0; s < shares.size(); ++s) {
+    const estimate::Stage& stage = run.model->costs.estimate.stages[s];
+    for (int i = 0; i < stage.layers; ++i)
+      flops += shares[s] * of_letter[model.layers[static_cast<std::size_t>(stage.first_layer + i)]];
   }
   return flops / static_cast<double>(setting.split.sequence);
 }
@@ -80,7 +116,7 @@ std::optional<TrainingRates> training_rates(const Run& run, std::optional<double
   if (budget) out.gpu_hours = *budget / *tokens * out.terms.devices / 3600;
   out.mfu = mfu(out.terms, step);
   TrainingTerms repeated = out.terms;
-  repeated.flops_per_token += recomputed_flops(setting);
+  repeated.flops_per_token += recomputed_flops(run);
   out.hfu = mfu(repeated, step);
   return out;
 }

@@ -27,7 +27,7 @@ PassTime passes_of(const EstimatedRun& run, Rank rank) {
   for (const Stage stage : run.run.schedule->placement().stages_of(rank)) {
     const estimate::Stage& of = run.costs().estimate.stages[stage.at()];
     for (const PassTime& pass : of.pass) sum += pass;
-    if (recomputes) sum += of.recomputed;
+    if (recomputes && estimate::is_recomputing(run.costs().setting, stage.value())) sum += of.recomputed;
     sum += of.output;
     sum += of.output_weight;
   }

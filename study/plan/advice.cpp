@@ -29,7 +29,7 @@ std::optional<Run> run_with(const PlanCandidate& winner, const Assignments& assi
                             const Limits& limits) {
   try {
     const io::Config config = config_of(assignments);
-    Run run = winner.searched() ? evaluate_schedule(winner.run.schedule, winner.name, config, limits)
+    Run run = winner.searched() ? evaluate_schedule(winner.order, winner.name, config, limits)
                                 : evaluate(config, limits);
     if (!over_limit_text(run).empty()) return std::nullopt;
     return run;
@@ -94,7 +94,7 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   const io::Config config = config_of(winner.config);
   auto schedule = std::make_shared<const Schedule>(
       orders::schedule_of(*problem, winner.run.schedule->placement(), found->order));
-  Run run = evaluate_schedule(with_extras(std::move(schedule), config), winner.name, config, limits);
+  Run run = evaluate_schedule(std::move(schedule), winner.name, config, limits);
   const double saves = saved(winner, run.metrics->step_time);
   if (saves < kWorthSaying || !fits_with(run, tight, more)) return;
   out.push_back({fmt::format("{} more on rank {} saves {:.1f} %", relative ? "one activation" : "1 GB", tight,

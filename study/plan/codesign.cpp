@@ -12,7 +12,6 @@
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run/make_schedule.hpp"
 #include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
@@ -54,10 +53,8 @@ class CoDesigner {
         setting_(setting_of(config_, schedule_)) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
-    // What single stages recompute is not carried over to others.
-    const std::size_t recomputed = recomputed_stages(schedule_).size();
-    if (recomputed != 0 && recomputed != static_cast<std::size_t>(schedule_.stages())) return std::nullopt;
-    if (schedule_.has_copies()) return std::nullopt;
+    // What single stages or passes recompute is not carried over to others.
+    if (!setting_.recomputing.empty() || setting_.keeps_some || schedule_.has_copies()) return std::nullopt;
     orders::DesignOptions search{.ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
                                  .stages = options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
@@ -89,7 +86,7 @@ class CoDesigner {
       const Costs costs = cost::resolve(made.config.costs, shape).costs;
       const MemoryModel memory = cost::resolve_memory(made.config.memory, placement);
       ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
-      if (!recomputed_stages(schedule_).empty())
+      if (estimate::recomputes_all(setting_))
         for (std::size_t s = 0; s < design.layers.size(); ++s) parts.recomputed.push_back(s);
       return problem_of(parts);
     } catch (const Error&) {
@@ -113,10 +110,12 @@ class CoDesigner {
         fmt::format("searched {} v={}, layers with it", placement_name(placement), placement.chunks()),
         with_layers(assignments_, design.layers), ""};
     const io::Config config = config_of(variant.config);
-    auto whole = with_extras(std::make_shared<const Schedule>(std::move(schedule)), config);
-    Run run = evaluate_schedule(std::move(whole), variant.name, config, limits_);
+    const auto order = std::make_shared<const Schedule>(std::move(schedule));
+    Run run = evaluate_schedule(order, variant.name, config, limits_);
     if (!over_limit_text(run).empty() || run.metrics->step_time >= from_.step_time) return std::nullopt;
-    return candidate_of(variant, std::move(run));
+    PlanCandidate out = candidate_of(variant, std::move(run));
+    out.order = order;
+    return out;
   }
 
   const PlanCandidate& from_;

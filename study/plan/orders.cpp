@@ -31,6 +31,17 @@ void add_recomputation(const ProblemParts& parts, orders::Problem& problem) {
     if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= burst[rank];
 }
 
+/// Stages whose forwards run again before their backwards.
+std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
+  std::vector<std::size_t> out;
+  if (!schedule.contains(OpKind::Recompute)) return out;
+  for (const Op op : schedule.ops())
+    if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 /// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
 Terms terms_of(const ProblemParts& parts) {
   Terms terms{parts.costs, parts.memory};
@@ -83,16 +94,6 @@ void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& cand
 }
 
 }  // namespace
-
-std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
-  std::vector<std::size_t> out;
-  if (!schedule.contains(OpKind::Recompute)) return out;
-  for (const Op op : schedule.ops())
-    if (op.kind() == OpKind::Recompute) out.push_back(op.stage().at());
-  std::ranges::sort(out);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
 
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
   try {
@@ -158,9 +159,10 @@ std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCand
   auto schedule = std::make_shared<const Schedule>(
       orders::schedule_of(*problem, like.run.schedule->placement(), found->order));
   const io::Config config = config_of(like.config);
-  Run run = evaluate_schedule(with_extras(std::move(schedule), config), name, config, limits);
+  Run run = evaluate_schedule(schedule, name, config, limits);
   if (!over_limit_text(run).empty() || run.metrics->step_time >= shortest) return std::nullopt;
   PlanCandidate candidate = candidate_of({name, searched_config(like.config, options), ""}, std::move(run));
+  candidate.order = std::move(schedule);
   take_bound(found->bound, like.run, candidate);
   return candidate;
 }

@@ -15,9 +15,6 @@ namespace pipeloom::study {
 /// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is not is_searchable() or has copies.
 [[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
 
-/// Stages whose forwards run again before their backwards.
-[[nodiscard]] std::vector<std::size_t> recomputed_stages(const Schedule& schedule);
-
 /// problem_of() a run that is not there yet. `recomputed`: stages whose forwards run again before their backwards.
 struct ProblemParts {
   const Placement& placement;

@@ -19,6 +19,7 @@
 #include "study/plan/candidates.hpp"
 #include "study/plan/codesign.hpp"
 #include "study/plan/orders.hpp"
+#include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/scenario_run.hpp"
 #include "study/run/schedule_rows.hpp"
@@ -35,6 +36,8 @@ constexpr int kScenarios = 400;
 constexpr std::size_t kScenarioCandidates = 8;
 /// Of the best candidates, so many get their layers dealt out anew.
 constexpr std::size_t kDealtOut = 3;
+/// Of what does not fit, so many of the fastest are tried with single stages that hold less.
+constexpr std::size_t kRelieved = 16;
 /// Characters of a name that may say its layers.
 constexpr std::size_t kLongestLayers = 48;
 
@@ -67,6 +70,7 @@ class Planner {
     find_baseline();
     count_in_parts();
     try_variants(variants_of(workload_, options_, plan_.rejected));
+    add_relieved();
     if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model")) add_balanced();
     if (options_.vary.has(Vary::Order)) add_searched();
     sort_out();
@@ -163,6 +167,25 @@ class Planner {
       plan_.rejected.push_back({candidate.name, over});
       over_.emplace_back(std::move(candidate), memory_of);
     }
+  }
+
+  /// What does not fit and would be faster than all that does, with some stages holding less. Targets say recomputation for all stages alike.
+  void add_relieved() {
+    if (options_.target != nullptr) return;
+    Ticks shortest = kMaxTicks;
+    for (const PlanCandidate& candidate : plan_.candidates)
+      shortest = std::min(shortest, candidate.step_time);
+    std::vector<const std::pair<PlanCandidate, std::string>*> from;
+    for (const auto& over : over_)
+      if (over.first.step_time < shortest) from.push_back(&over);
+    std::ranges::stable_sort(from, {}, [](const auto* over) { return over->first.step_time; });
+    from.resize(std::min(from.size(), kRelieved));
+    std::vector<Relieved> found;
+    for (const auto* over : from) {
+      if (options_.progress && !options_.progress(over->first.name + " with less", "")) break;
+      std::ranges::move(relieved(over->first, over->second, options_, limits_), std::back_inserter(found));
+    }
+    for (Relieved& one : found) take(std::move(one.candidate), one.memory_of);
   }
 
   /// The best schedules with layers dealt out for them.

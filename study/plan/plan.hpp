@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -88,9 +89,13 @@ struct PlanCandidate {
   bool proven = false;    ///< no order of these ops on these ranks within the limit is shorter
   Assignments config = {};
   Run run = {};
+  /// Of a searched order what a file of it holds: without the ops that the configuration's options add. Else null.
+  std::shared_ptr<const Schedule> order = {};
 
   /// A number of `peaks`, or of the run's limits, in the measure of `peak`.
   [[nodiscard]] double said(Bytes units) const { return run.memory->in_bytes(units) / peak_unit; }
+  /// What a file holds that is to stand for the candidate's schedule.
+  [[nodiscard]] const Schedule& queues() const { return order != nullptr ? *order : *run.schedule; }
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
 };
 

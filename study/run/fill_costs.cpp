@@ -44,6 +44,7 @@ class Filler {
     fill_transfers();
     if (!out_.estimate.has_bytes) return;
     fill_memory();
+    if (out_.setting.offloads && out_.estimate.host.bits_per_second > 0) fill_copies();
     if (out_.setting.hardware != nullptr && !out_.config.options.forward_only) fill_step_end();
   }
 
@@ -212,6 +213,14 @@ class Filler {
       out_.estimate.stages[s].bytes.of(Category::UntilInput) = early[s];
       out_.estimate.stages[s].bytes.of(Category::UntilWeight) = all[s] - early[s];
     }
+  }
+  /// A copy takes what the forward holds: its stash where all of a stage's forwards run again, else its activations. Loading takes as long.
+  void fill_copies() {
+    fill_duration(OpKind::Offload, "costs.offload", [this](const Stage& stage) {
+      const bool stashed = stage.stash > 0 && !out_.setting.keeps_some;
+      const Bytes kept = stage.bytes.of(Category::UntilInput) + stage.bytes.of(Category::UntilWeight);
+      return time_of(out_.estimate.host, stashed ? stage.stash : kept);
+    });
   }
   void fill_limit(cost::MemorySpec& memory) {
     if (is_given("memory.limit_bytes") || out_.setting.hardware == nullptr) return;

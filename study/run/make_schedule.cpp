@@ -17,6 +17,7 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/options.hpp"
 #include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
@@ -181,10 +182,14 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   for (const std::string_view key : {"options.recompute", "options.offload"})
     if (schedule->is_forward_only() && config.given.has(key))
       refuse(key, "is for backwards, and this run has only forwards");
+  for (const auto& [key, stages] : {std::pair("options.recompute.stages", &options.recompute.stages),
+                                    std::pair("options.offload.stages", &options.offload.stages)})
+    if (const std::string why = stage_refusal(key, *stages, schedule->stages()); !why.empty())
+      throw InputError(config.place_of(key), why + "; name others, or leave it out");
   if (options.recompute.on) {
     if (schedule->contains(OpKind::Recompute))
       refuse("options.recompute", "is given, but the schedule has its own R ops");
-    schedule = std::make_shared<const Schedule>(schedules::with_recompute(*schedule, options.recompute.keep));
+    schedule = std::make_shared<const Schedule>(schedules::with_recompute(*schedule, options.recompute));
   }
   if (options.offload.on) {
     if (schedule->has_copies())

@@ -169,6 +169,7 @@ struct Pipeline {
   int ranks = 1;
   int stages = 1;
   estimate::Head head = estimate::Head::OnLastStage;
+  bool has_copies = false;
 };
 
 estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
@@ -203,6 +204,9 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
   out.overlaps_reduction = spec.reduction == cost::Reduction::Overlapped;
   const RecomputeOption& recompute = config.options.recompute;
   if (recompute.on) out.recomputation = model::Recomputation::Full;
+  out.recomputing = recompute.stages;
+  out.keeps_some = recompute.on && recompute.keep > 0;
+  out.offloads = pipeline.has_copies || config.options.offload.on;
   if (!recompute.modules.empty()) {
     out.recomputation = model::Recomputation::Selective;
     out.modules = split(recompute.modules, ',');
@@ -213,14 +217,14 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
 }
 
 Pipeline pipeline_of(const Schedule& schedule) {
-  Pipeline out{schedule.ranks(), schedule.stages()};
+  Pipeline out{.ranks = schedule.ranks(), .stages = schedule.stages(), .has_copies = schedule.has_copies()};
   if (schedule.shares_output())
     out.head = turning_kind(schedule) == OpKind::Output ? estimate::Head::SharedToGradient
                                                         : estimate::Head::SharedToLogits;
   return out;
 }
 Pipeline pipeline_of(const Placement& placement, const Requirements& requirements) {
-  Pipeline out{placement.ranks(), placement.stages()};
+  Pipeline out{.ranks = placement.ranks(), .stages = placement.stages()};
   if (requirements.shares_output)
     out.head = requirements.output_makes_gradient ? estimate::Head::SharedToGradient
                                                   : estimate::Head::SharedToLogits;

@@ -66,7 +66,8 @@ Schedule as_it_is(const Schedule& schedule) {
 }
 
 Schedule with_both(const Schedule& schedule) {
-  return schedules::with_offload(schedules::with_recompute(schedule, 1), {.chunks = {}, .min_gap = 1});
+  return schedules::with_offload(schedules::with_recompute(schedule, {.keep = 1}),
+                                 {.chunks = {}, .min_gap = 1});
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST_CASE("every schedule on threads: recomputation holds what the simulator say
     for (const int keep : {0, 1}) {
       INFO(generator.name << ", keep " << keep);
       const Program program = async_plan(std::make_shared<const Schedule>(schedules::with_recompute(
-                                             schedules::make(generator, params), keep)),
+                                             schedules::make(generator, params), {.keep = keep})),
                                          {});
       const LayersConfig config = two_blocks(Arithmetic::Float);
       CHECK(measured_peaks(program, config) == simulated_peaks(program, config));

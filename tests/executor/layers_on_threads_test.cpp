@@ -50,7 +50,8 @@ std::string mismatch(const Program& program, const LayersConfig& config,
 
 TEST_CASE("every schedule on threads: gradients are right with recomputation and offload") {
   const Change both = [](const Schedule& schedule) {
-    return schedules::with_offload(schedules::with_recompute(schedule, 1), {.chunks = {}, .min_gap = 1});
+    return schedules::with_offload(schedules::with_recompute(schedule, {.keep = 1}),
+                                   {.chunks = {}, .min_gap = 1});
   };
   for (const LayersConfig& config :
        {small(Arithmetic::Integer), small(Arithmetic::Float), small_with_attention(3)})

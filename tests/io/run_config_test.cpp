@@ -115,7 +115,8 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "an array of one positive whole weight per slice"},
       {with(R"("options": {"recompute": "some"})"),
        "c:2:26: error: options.recompute is the string 'some'; it must be \"none\", \"full\", \"selective\", "
-       "modules (core_attn,layernorm,mla_up_proj,mlp,moe,moe_act,shared_experts), or {\"keep\": passes}"},
+       "modules (core_attn,layernorm,mla_up_proj,mlp,moe,moe_act,shared_experts), or {\"keep\": passes, "
+       "\"stages\": [s]}"},
       {with(R"("options": {"forward_only": 1})"),
        "c:2:29: error: options.forward_only is 1; it must be true or false"},
       {with(R"("costs": {"forward": -1})"),

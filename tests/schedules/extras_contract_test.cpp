@@ -73,10 +73,22 @@ TEST_CASE("full recomputation runs every forward again, right before its backwar
 TEST_CASE("the window keeps the first passes of what a rank has outstanding") {
   // 1F1B with p = 3: rank 0 has 3 outstanding, so of F0 F1 F2 | F3 F4 F5 it keeps 0, 1, 3, 4; rank 1 has 2 and keeps both.
   const Schedule plain = make(*find("1f1b").generator, {.ranks = 3, .microbatches = 6});
-  const Schedule schedule = with_recompute(plain, 2);
+  const Schedule schedule = with_recompute(plain, {.keep = 2});
   CHECK(queue_of(schedule, 0) == "0F0 0F1 0F2 0B0 0F3 0B1 0F4 0R2 0B2 0F5 0B3 0B4 0R5 0B5");
   CHECK(queue_of(schedule, 1) == queue_of(plain, 1));
-  CHECK(with_recompute(plain, 3) == plain);
+  CHECK(with_recompute(plain, {.keep = 3}) == plain);
+}
+
+TEST_CASE("stages that the options name take part, others do not") {
+  const Schedule plain = parse_schedule("0F0 0F1 0F2 0B0 0B1 0B2 | 1F0 1B0 1F1 1B1 1F2 1B2");
+  const Schedule recomputed = with_recompute(plain, {.stages = {1}});
+  CHECK(queue_of(recomputed, 0) == queue_of(plain, 0));
+  CHECK(queue_of(recomputed, 1) == "1F0 1R0 1B0 1F1 1R1 1B1 1F2 1R2 1B2");
+  // Of rank 0's window of three the first is kept; rank 1 takes no part, though its window has one alone.
+  CHECK(queue_of(with_recompute(plain, {.keep = 1, .stages = {0}}), 0) == "0F0 0F1 0F2 0B0 0R1 0B1 0R2 0B2");
+  const Schedule copied = with_offload(plain, {.chunks = {}, .min_gap = 0, .stages = {1}});
+  CHECK(queue_of(copied, 0) == queue_of(plain, 0));
+  CHECK(count(copied, OpKind::Offload) == 3);
 }
 
 TEST_CASE("a group's backward is recomputed in front of the group") {
@@ -113,7 +125,7 @@ TEST_CASE("every schedule with recomputation: legal, running, and never more mem
   for_each_schedule([](const Schedule& plain) {
     const Totals without = totals_of(plain);
     for (const int keep : {0, 1, 2}) {
-      const Schedule schedule = with_recompute(plain, keep);
+      const Schedule schedule = with_recompute(plain, {.keep = keep});
       REQUIRE(validate(schedule).empty());
       if (keep == 0) REQUIRE(count(schedule, OpKind::Recompute) == count(schedule, OpKind::Forward));
       const Totals totals = totals_of(schedule);

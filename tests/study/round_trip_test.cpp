@@ -68,7 +68,7 @@ bool same_queues(const Schedule& a, const Schedule& b) {
 TEST_CASE("every schedule, extras included, reads back from every format that can be read") {
   std::size_t round_trips = 0;
   for_each_schedule([&](const Schedule& plain) {
-    const Schedule recomputed = schedules::with_recompute(plain, 1);
+    const Schedule recomputed = schedules::with_recompute(plain, {.keep = 1});
     for (const Schedule& schedule :
          {plain, recomputed, schedules::with_offload(recomputed, {.chunks = {}, .min_gap = 1})})
       for (const io::Format& format : io::all_formats()) {

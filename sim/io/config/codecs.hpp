@@ -361,6 +361,16 @@ struct RecomputeModules : One<std::string>, Unpatched {
   static void write(TextWriter& out, const std::string& member, const Context&) { out.quoted(member); }
   static std::size_t hash(const std::string& member) { return std::hash<std::string>()(member); }
 };
+/// Stages that an option is for, in order, each once.
+struct Stages : One<std::vector<int>>, Unpatched {
+  using Member = std::vector<int>;
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Counts;
+  static void read(Member& member, const Value& value, const ReadContext& context);
+  static bool has(const Member& member) { return !member.empty(); }
+  static void write(TextWriter& out, const Member& member, const Context&);
+  static std::size_t hash(const Member& member);
+};
 struct Offload : One<OffloadOption>, Unpatched {
   static const Form kForm;
   static constexpr KeyType kType = KeyType::Offload;

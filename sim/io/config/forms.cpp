@@ -109,6 +109,10 @@ std::string counts_schema(const Key& key) {
       key.minimum, key.maximum);
 }
 
+std::string stages_schema(const Key& key) {
+  return counts_schema(key) + R"(, "uniqueItems": true)";
+}
+
 /// A word for all and one for nothing, or an object.
 template <Literal all>
 std::string word_or_object(const Key& key) {
@@ -296,6 +300,11 @@ const Form RecomputeModules::kForm = {.help = "modules separated by commas",
                                       .kinds = value_kinds({K::String}),
                                       .kinds_text = "a string",
                                       .schema = module_words};
+const Form Stages::kForm = {.help = "an array of stages",
+                            .kinds = value_kinds({K::Array}),
+                            .kinds_text = "an array of stages, whole numbers from 0, each once",
+                            .is_place = is_index,
+                            .schema = stages_schema};
 const Form Offload::kForm = {.help = R"("none", "all", or an object)",
                              .kinds = value_kinds({K::String, K::Object}),
                              .kinds_text = "a word or an object",

@@ -180,6 +180,12 @@ constexpr Key kKeys[] = {
          .maximum = kMaxIndex,
          .holds = recomputes,
          .has_origin = false}),
+    option<codec::Stages, &ScheduleOptions::recompute, &RecomputeOption::stages>(
+        {.path = "options.recompute.stages",
+         .default_text = "all",
+         .help = "stages whose forwards, or modules, run again",
+         .maximum = kMaxIndex,
+         .has_origin = false}),
     option<codec::RecomputeModules, &ScheduleOptions::recompute, &RecomputeOption::modules>(
         {.path = "options.recompute.modules",
          .default_text = "none",
@@ -209,6 +215,12 @@ constexpr Key kKeys[] = {
          .help = "passes with fewer entries between forward and backward stay",
          .maximum = kMaxIndex,
          .holds = offloads,
+         .has_origin = false}),
+    option<codec::Stages, &ScheduleOptions::offload, &OffloadOption::stages>(
+        {.path = "options.offload.stages",
+         .default_text = "all",
+         .help = "stages whose activations go",
+         .maximum = kMaxIndex,
          .has_origin = false}),
     option<codec::Flag, &ScheduleOptions::forward_only>({.path = "options.forward_only",
                                                          .default_text = "false",

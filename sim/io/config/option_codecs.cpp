@@ -39,7 +39,8 @@ void Recompute::read(RecomputeOption& member, const Value& value, const ReadCont
     member.modules = text;
   else if (!member.on && text != "none")
     refuse_value(value, context.key.path,
-                 fmt::format("\"none\", \"full\", \"selective\", modules ({}), or {{\"keep\": passes}}",
+                 fmt::format("\"none\", \"full\", \"selective\", modules ({}), or {{\"keep\": passes, "
+                             "\"stages\": [s]}}",
                              fmt::join(kRecomputeModules, ",")));
 }
 
@@ -50,12 +51,36 @@ void RecomputeModules::read(std::string& member, const Value& value, const ReadC
                  fmt::format("modules separated by commas: {}", fmt::join(kRecomputeModules, ",")));
 }
 
+void Stages::read(Member& member, const Value& value, const ReadContext& context) {
+  constexpr std::string_view kAllowed = "an array of stages, whole numbers from 0, each once";
+  member.clear();
+  for (const Value& item : value.items()) {
+    const auto stage = parse_fixed(item.is(ValueKind::Number) ? item.text() : "", 1);
+    if (!stage || stage->rounded || stage->value < 0 || stage->value >= kMaxIndex)
+      refuse_value(item, context.key.path, kAllowed);
+    member.push_back(static_cast<int>(stage->value));
+  }
+  std::ranges::sort(member);
+  if (member.empty() || std::ranges::adjacent_find(member) != member.end())
+    refuse_value(value, context.key.path, kAllowed);
+}
+
+void Stages::write(TextWriter& out, const Member& member, const Context&) {
+  out << fmt::format("[{}]", fmt::join(member, ", "));
+}
+
+std::size_t Stages::hash(const Member& member) {
+  std::size_t hash = member.size();
+  for (const int stage : member) hash = hash * 31 + static_cast<std::size_t>(stage);
+  return hash;
+}
+
 void Offload::read(OffloadOption& member, const Value& value, const ReadContext& context) {
   member = {};
   member.on = value.is(ValueKind::Object) || (value.is(ValueKind::String) && value.text() == "all");
   if (!member.on && !(value.is(ValueKind::String) && value.text() == "none"))
     refuse_value(value, context.key.path,
-                 "\"none\", \"all\", or {\"chunks\": c, \"prefetch\": n, \"min_gap\": n}");
+                 "\"none\", \"all\", or {\"chunks\": c, \"prefetch\": n, \"min_gap\": n, \"stages\": [s]}");
 }
 
 }  // namespace pipeloom::io::codec

@@ -26,7 +26,8 @@ void for_each_small(Fn&& fn) {
 }
 
 inline Schedule moved_and_made_again(const Schedule& schedule) {
-  return schedules::with_offload(schedules::with_recompute(schedule, 1), {.chunks = {}, .min_gap = 1});
+  return schedules::with_offload(schedules::with_recompute(schedule, {.keep = 1}),
+                                 {.chunks = {}, .min_gap = 1});
 }
 
 }  // namespace pipeloom::executor::cuda

@@ -58,10 +58,14 @@ class Dump {
     add("updates", options.updates.value_or(-1), {});
     add("variant", options.variant, {});
     add("file", options.file, {});
-    add("recompute", fmt::format("{} {}", options.recompute.on, options.recompute.keep), {});
+    add("recompute",
+        fmt::format("{} {} {}", options.recompute.on, options.recompute.keep,
+                    fmt::join(options.recompute.stages, ",")),
+        {});
     add("offload",
-        fmt::format("{} {} {} {}", options.offload.on, options.offload.chunks.value_or(-1),
-                    options.offload.prefetch, options.offload.min_gap),
+        fmt::format("{} {} {} {} {}", options.offload.on, options.offload.chunks.value_or(-1),
+                    options.offload.prefetch, options.offload.min_gap,
+                    fmt::join(options.offload.stages, ",")),
         {});
     add("forward_only", options.forward_only, {});
   }

@@ -1,0 +1,110 @@
+#include "study/plan/relief.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <pipeloom/error.hpp>
+#include "sim/io/json/json_text.hpp"
+#include "sim/options.hpp"
+#include "study/run/evaluate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// One means.
+struct Relief {
+  Vary vary;
+  bool needs_model;
+  const char* key;         ///< of the configuration
+  std::string_view words;  ///< for people
+  std::string rest;        ///< what the key's object says besides the stages
+};
+
+const std::vector<Relief>& reliefs() {
+  static const std::vector<Relief> kAll = {
+      {Vary::Recompute, true, "options.recompute", "recompute selective",
+       fmt::format(R"("modules": {}, )", io::json_string(kSelectiveModules))},
+      {Vary::Recompute, false, "options.recompute", "recompute full", R"("keep": 0, )"},
+      {Vary::Offload, false, "options.offload", "offload", ""},
+  };
+  return kAll;
+}
+
+bool is_used(const Assignments& config, const std::string& key) {
+  return std::ranges::any_of(config, [&](const auto& entry) {
+    return (entry.first == key && shown_value(entry.second) != "none") || entry.first.starts_with(key + '.');
+  });
+}
+
+/// Of every rank that is over its limit the first stage that is not named yet; nothing where one has none left.
+std::optional<std::vector<int>> more_stages(const Run& run, std::vector<int> named) {
+  const std::vector<int> before = named;
+  for (Rank rank{0}; rank < Rank(run.schedule->ranks()); ++rank) {
+    const auto limit = run.memory->limit_of(rank);
+    if (!limit || run.metrics->ranks[rank.at()].memory.peak_bytes <= *limit) continue;
+    const std::vector<Stage> stages = run.schedule->placement().stages_of(rank);
+    const auto next = std::ranges::find_if(
+        stages, [&](Stage stage) { return !std::ranges::binary_search(before, stage.value()); });
+    if (next == stages.end()) return std::nullopt;
+    if (std::ranges::find(named, next->value()) == named.end()) named.push_back(next->value());
+  }
+  std::ranges::sort(named);
+  return named;
+}
+
+std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& memory_of, const Relief& relief,
+                                const Limits& limits) {
+  const auto all = static_cast<std::size_t>(over.run.schedule->stages());
+  Relieved out{.candidate = over, .memory_of = {}};
+  std::vector<int> stages;
+  while (!over_limit_text(out.candidate.run).empty()) {
+    const auto more = more_stages(out.candidate.run, stages);
+    if (!more || more->size() >= all) return std::nullopt;
+    stages = *more;
+    const std::string words =
+        fmt::format(", {} on stage{} {}", relief.words, stages.size() == 1 ? "" : "s", stages_text(stages));
+    Variant variant{over.name + words, over.config, memory_of + words};
+    variant.config[relief.key] = fmt::format(R"({{{}"stages": [{}]}})", relief.rest, fmt::join(stages, ", "));
+    out = {candidate_of(variant, evaluate(config_of(variant.config), limits)), variant.memory_of};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string stages_text(const std::vector<int>& stages) {
+  std::string out;
+  for (std::size_t first = 0; first < stages.size();) {
+    std::size_t last = first;
+    while (last + 1 < stages.size() && stages[last + 1] == stages[last] + 1) ++last;
+    if (!out.empty()) out += ", ";
+    out += std::to_string(stages[first]);
+    if (last > first) out += (last > first + 1 ? "-" : ", ") + std::to_string(stages[last]);
+    first = last + 1;
+  }
+  return out;
+}
+
+std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& memory_of,
+                               const PlanOptions& options, const Limits& limits) {
+  std::vector<Relieved> out;
+  for (const Relief& relief : reliefs()) {
+    if (!options.vary.has(relief.vary) || is_used(over.config, relief.key)) continue;
+    if (relief.needs_model && !over.run.model) continue;
+    try {
+      if (auto found = relieve(over, memory_of, relief, limits)) out.push_back(std::move(*found));
+    } catch (const Error&) {
+      continue;  // the schedule has such ops of its own
+    } catch (const Stopped&) {
+      return out;
+    }
+  }
+  return out;
+}
+
+}  // namespace pipeloom::study

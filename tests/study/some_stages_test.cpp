@@ -1,0 +1,219 @@
+// Recomputation and offloading of single stages: what a run costs and holds, and how a plan finds them.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "study/estimate/estimated_run.hpp"
+#include "study/plan/plan.hpp"
+#include "study/plan/relief.hpp"
+#include "study/run/evaluate.hpp"
+#include "support/catch.hpp"
+
+namespace some_stages_test {
+
+using namespace pipeloom;
+using estimate::Category;
+using study::Assignments;
+using study::EstimatedRun;
+using study::Plan;
+using study::PlanCandidate;
+using study::Vary;
+
+namespace {
+
+io::Config config_of(const std::string& text) {
+  return io::read_run_config(io::Document::parse(text, "c").root());
+}
+
+/// llama3-8b, 4 stages of 8 layers, m = 8, with these options.
+std::string llama(const std::string& options) {
+  return R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {)" + options +
+         R"(}, "costs": {"model": "llama3-8b", "hardware": "h100", "seq": 4096, "flash": false}})";
+}
+
+EstimatedRun estimated(const std::string& options) {
+  return study::estimate_run(config_of(llama(options)), Limits());
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)study::evaluate(config_of(text));
+  } catch (const Error& error) {
+    return error.line();
+  }
+  return "accepted";
+}
+
+/// Activations of a kind of F = 1, B = 2, R = 1: 10 bytes, of which a stash of 1 stays.
+Assignments tight() {
+  return {{"ranks", "4"},
+          {"microbatches", "8"},
+          {"schedule", "\"1f1b\""},
+          {"memory.activation_bytes", "10"},
+          {"memory.stash_bytes", "1"},
+          {"memory.limit_bytes", "25"}};
+}
+
+Plan plan_of(const Assignments& workload, std::initializer_list<Vary> vary) {
+  study::PlanOptions options;
+  for (const Vary one : vary) options.vary.add(one);
+  options.seconds = 0.1;
+  return study::make_plan(workload, options, {});
+}
+
+const PlanCandidate* find(const Plan& plan, const std::string& name) {
+  const auto found = std::ranges::find(plan.candidates, name, &PlanCandidate::name);
+  return found == plan.candidates.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("some stages: each costs and holds what it does where all are like it") {
+  for (const std::string rest : {R"("modules": "core_attn")", R"("keep": 0)"}) {
+    CAPTURE(rest);
+    const EstimatedRun some = estimated(R"("recompute": {)" + rest + R"(, "stages": [0, 2]})");
+    const EstimatedRun all = estimated(R"("recompute": {)" + rest + "}");
+    const EstimatedRun none = estimated("");
+    for (std::size_t s = 0; s < 4; ++s) {
+      const estimate::Stage& stage = some.costs().estimate.stages[s];
+      const estimate::Stage& like = (s % 2 == 0 ? all : none).costs().estimate.stages[s];
+      CAPTURE(s);
+      CHECK(stage.ticks == like.ticks);
+      CHECK(stage.bytes.bytes == like.bytes.bytes);
+      CHECK(stage.stash == like.stash);
+      CHECK(some.ranks[s].peak == (s % 2 == 0 ? all : none).ranks[s].peak);
+    }
+    // Two of four stages of as many layers run again: half of the work that is counted twice.
+    CHECK(*some.rates->hfu / *some.rates->mfu - 1 ==
+          Approx((*all.rates->hfu / *all.rates->mfu - 1) / 2).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("some stages: categories add up to the peak, with a window too") {
+  for (const std::string options :
+       {R"("recompute": {"stages": [1]})", R"("recompute": {"modules": "mlp", "stages": [3]})",
+        R"("recompute": {"keep": 2})", R"("recompute": {"keep": 1, "stages": [0, 1]})",
+        R"("offload": {"stages": [0]})"}) {
+    CAPTURE(options);
+    const EstimatedRun run = estimated(options);
+    for (const study::RankBytes& rank : run.ranks)
+      CHECK(std::accumulate(rank.categories.bytes.begin(), rank.categories.bytes.end(), Bytes{0}) ==
+            rank.peak);
+  }
+}
+
+TEST_CASE("a window's passes that are kept hold all of their activations") {
+  const EstimatedRun none = estimated("");
+  const EstimatedRun window = estimated(R"("recompute": {"keep": 3})");
+  const EstimatedRun full = estimated(R"("recompute": "full")");
+  // Rank 0 has 4 microbatches outstanding and keeps 3 of them; the fourth has a stash until its R, at whose end it has all.
+  const auto activations = [](const EstimatedRun& run) {
+    const auto& categories = run.ranks[0].categories;
+    return categories.of(Category::UntilInput) + categories.of(Category::UntilWeight);
+  };
+  const Bytes one = activations(none) / 4;
+  CHECK(activations(full) < one);
+  CHECK(activations(window) >= 3 * one);
+  CHECK(activations(window) <= 4 * one);
+  // 2 of 8 microbatches of rank 0 run again, the 4th and the 8th; ranks behind it have 3, 2 and 1 outstanding and keep them all.
+  CHECK(*window.rates->hfu / *window.rates->mfu - 1 ==
+        Approx((*full.rates->hfu / *full.rates->mfu - 1) * 2 / 32).epsilon(1e-9));
+}
+
+TEST_CASE("stages that the run has not are refused with what it has") {
+  CHECK(error_of(llama(R"("recompute": {"stages": [4]})")).find("names stage 4, but the run has 4, 0 to 3") !=
+        std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"modules": "mlp", "stages": [7]})"))
+            .find("options.recompute.stages names stage 7") != std::string::npos);
+  CHECK(error_of(llama(R"("offload": {"stages": [1, 4]})")).find("options.offload.stages names stage 4") !=
+        std::string::npos);
+  CHECK(error_of(llama(R"("offload": {"stages": [1, 1]})")).find("each once") != std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"stages": []})")).find("an array of stages") != std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"stages": [-1]})")).find("whole numbers from 0") !=
+        std::string::npos);
+}
+
+TEST_CASE("stages in words are runs of them") {
+  CHECK(study::stages_text({3}) == "3");
+  CHECK(study::stages_text({0, 1}) == "0, 1");
+  CHECK(study::stages_text({0, 1, 2, 5, 7, 8, 9}) == "0-2, 5, 7-9");
+}
+
+TEST_CASE("a plan recomputes on the stages that hold too much, and on no others") {
+  // 1F1B holds 4, 3, 2, 1 activations of 10; 25 is room for two, so stages 0 and 1 recompute and 2 and 3 need not.
+  const Plan plan = plan_of(tight(), {Vary::Recompute});
+  const PlanCandidate* some = find(plan, "1f1b, recompute full on stages 0, 1");
+  const PlanCandidate* all = find(plan, "1f1b, recompute full");
+  REQUIRE(some != nullptr);
+  REQUIRE(all != nullptr);
+  CHECK(some->step_time < all->step_time);
+  CHECK(&plan.candidates.front() == some);
+  // Rank 0: 3 stashes and the one that is whole again, 3 + 10; ranks 2 and 3 hold 2 and 1 whole ones.
+  CHECK(some->peaks == std::vector<Bytes>{13, 12, 20, 10});
+  CHECK(some->config.at("options.recompute") == R"({"keep": 0, "stages": [0, 1]})");
+  const Run again = study::evaluate(study::config_of(some->config), {});
+  CHECK(again.metrics->step_time == some->step_time);
+}
+
+TEST_CASE(
+    "orders are searched for the ops that a plan's options add, and a file of one holds none of these") {
+  Assignments workload = tight();
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
+  workload["costs.backward"] = "2";
+  workload["costs.recompute"] = "0.25";
+  const Plan plan = plan_of(workload, {Vary::Schedule, Vary::Recompute, Vary::Order});
+  for (const PlanCandidate& candidate : plan.candidates) {
+    CAPTURE(candidate.name);
+    for (const Bytes peak : candidate.peaks) CHECK(peak <= 25);
+    CHECK(candidate.searched() == (candidate.order != nullptr));
+    if (!candidate.searched()) continue;
+    CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
+    const Run again =
+        study::evaluate_schedule(candidate.order, "order", study::config_of(candidate.config), {});
+    CHECK(again.metrics->step_time == candidate.step_time);
+  }
+  const auto is_searched = [](const PlanCandidate& one) {
+    return one.searched() && one.run.schedule->contains(OpKind::Recompute);
+  };
+  CHECK(std::ranges::any_of(plan.candidates, is_searched));
+}
+
+TEST_CASE("a copy takes what its forward holds, over the hardware's link to the host") {
+  // h100: 64 GB/s, of which 0.8 are reached, and 10 us.
+  const auto copy_of = [](Bytes bytes) {
+    return Ticks{1000} * std::llround(1e9 * (10e-6 + static_cast<double>(bytes) / (0.8 * 64e9)));
+  };
+  const EstimatedRun all = estimated(R"("offload": "all")");
+  const EstimatedRun both = estimated(R"("offload": "all", "recompute": "full")");
+  for (int s = 0; s < 4; ++s) {
+    CAPTURE(s);
+    const estimate::CategoryBytes& bytes = all.costs().estimate.stages[static_cast<std::size_t>(s)].bytes;
+    const Bytes activations = bytes.of(Category::UntilInput) + bytes.of(Category::UntilWeight);
+    const Bytes stash = both.costs().estimate.stages[static_cast<std::size_t>(s)].stash;
+    CHECK(stash < activations);
+    for (const OpKind kind : {OpKind::Offload, OpKind::Reload}) {
+      CHECK(all.run.costs->duration[index_of(kind)][static_cast<std::size_t>(s)] == copy_of(activations));
+      CHECK(both.run.costs->duration[index_of(kind)][static_cast<std::size_t>(s)] == copy_of(stash));
+    }
+  }
+}
+
+TEST_CASE("what copies activations to the host copies those of as few stages as will do") {
+  Assignments workload = tight();
+  workload["costs.forward"] = "1";
+  workload["costs.backward"] = "2";
+  workload["costs.offload"] = "2";
+  workload["memory.limit_bytes"] = "35";
+  const Plan plan = plan_of(workload, {Vary::Offload});
+  // Rank 0 alone holds 4 activations where there is room for three.
+  const PlanCandidate* some = find(plan, "1f1b, offload on stage 0");
+  REQUIRE(some != nullptr);
+  CHECK(some->config.at("options.offload") == R"({"stages": [0]})");
+  for (const Op op : some->run.schedule->ops())
+    if (op.kind() == OpKind::Offload) CHECK(op.stage() == Stage(0));
+}
+
+}  // namespace some_stages_test
