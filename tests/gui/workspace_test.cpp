@@ -183,6 +183,54 @@ TEST_CASE("a workspace follows what changes, and a refused one changes nothing")
   CHECK(session.message.kind == MessageKind::Note);
 }
 
+TEST_CASE("a workspace that somebody else has written stays as it is until one says so") {
+  const test::Folder folder("others");
+  const std::string file = folder / "study.pipeloom";
+  Session session;
+  start_features(session);
+  settle(session);
+  run_command(session, "save-workspace", file);
+  run_command(session, "set", "microbatches 16");
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  const std::string mine = io::read_file(file);
+  std::string theirs = mine;
+  theirs.replace(theirs.find("\"microbatches\": 16"), 18, "\"microbatches\": 128");
+  put(file, theirs);
+
+  // Neither what changes here nor what was open when it is opened again takes its place.
+  run_command(session, "set", "microbatches 24");
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  CHECK(io::read_file(file) == theirs);
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find("study.pipeloom: error: somebody else has written") != std::string::npos);
+  run_command(session, "open-workspace", file);
+  settle(session);
+  CHECK(session.part<ConfigModel>().value("microbatches") == "128");
+  // From then on it follows again.
+  run_command(session, "set", "microbatches 24");
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  CHECK(read_workspace(io::read_file(file), file).configuration->at("microbatches") == "24");
+
+  // Saving asks once.
+  put(file, theirs);
+  run_command(session, "save-workspace");
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(io::read_file(file) == theirs);
+  run_command(session, "save-workspace");
+  CHECK(session.message.kind == MessageKind::Note);
+  CHECK(read_workspace(io::read_file(file), file).configuration->at("microbatches") == "24");
+
+  // What was removed is written again.
+  std::filesystem::remove(file);
+  run_command(session, "set", "microbatches 32");
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  CHECK(read_workspace(io::read_file(file), file).configuration->at("microbatches") == "32");
+}
+
 TEST_CASE("what the window showed without a name comes back in the next session") {
   const test::Folder folder("last");
   const std::string last = folder / "state/last.pipeloom";

@@ -125,6 +125,7 @@ void Workspaces::open_text(Session& session, const std::string& path, std::strin
   Workspace workspace = read_workspace(text, path);
   flush(session);  // what was open has its last second
   path_ = path;
+  stamp_ = stamp_of(path);
   locked_ = false;
   add_recent(session.preferences, path);
   begin(session, std::move(workspace));
@@ -212,10 +213,12 @@ void Workspaces::save(Session& session, const std::string& path, io::Overwrite o
   const std::string& to = path.empty() ? path_ : path;
   if (to.empty())
     throw InputError(Where{"save-workspace"}, "no file is named; name one, such as study.pipeloom");
+  if (to == path_ && !locked_ && is_changed_by_others()) throw give_way();
   const Gathered now = gathered(session);
   std::string text = workspace_text(now.workspace, to);
   io::write_file(to, to == path_ ? io::Overwrite::Yes : overwrite, [&](std::ostream& out) { out << text; });
   path_ = to;
+  stamp_ = stamp_of(to);
   saved_ = std::move(text);
   locked_ = false;
   add_recent(session.preferences, to);
@@ -242,8 +245,21 @@ void Workspaces::reopen_last(Session& session) {
   begin(session, std::move(workspace));
 }
 
+bool Workspaces::is_changed_by_others() const {
+  const std::optional<FileStamp> now = path_.empty() ? std::nullopt : stamp_of(path_);
+  return now && now != stamp_;
+}
+
+InputError Workspaces::give_way() {
+  locked_ = true;
+  return {Where{path_},
+          "somebody else has written this workspace, and it stays as it is; open it to go on from there, or "
+          "save it again to replace it"};
+}
+
 void Workspaces::write(Session& session) {
   if (target().empty() || locked_) return;
+  if (is_changed_by_others()) return session.say(give_way().line(), MessageKind::Problem);
   std::string now = workspace_text(gathered(session).workspace, target());
   if (saved_.empty()) saved_ = now;  // of the first picture; what nobody changed need not be kept
   if (now == saved_) return;
@@ -254,6 +270,7 @@ void Workspaces::write(Session& session) {
       std::filesystem::create_directories(std::filesystem::path(last_path_).parent_path(), error);
     }
     io::write_file(target(), io::Overwrite::Yes, [&](std::ostream& out) { out << saved_; });
+    if (!path_.empty()) stamp_ = stamp_of(path_);
   } catch (const Error& error) {
     locked_ = true;
     session.say(error.line() + "; the workspace is not written any more until it is saved",

@@ -4,15 +4,17 @@
 //
 // Opening takes the place of everything that stands in the window, in steps: the configuration, then snapshots and files one after the other in
 // jobs, then what refers to them. A file that cannot be read is said; the rest opens. Once a workspace has a name it is written a second after a
-// change and at the end of the program, whole or not at all. Without a name the window's state is kept in the folder of the settings, for
+// change and at the end of the program, whole or not at all; what somebody else has written there meanwhile is left as it is. Without a name the window's state is kept in the folder of the settings, for
 // `reopen-last`.
 
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gui/model/files/file_watch.hpp"
 #include "gui/model/files/workspace_file.hpp"
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
@@ -35,8 +37,8 @@ class Workspaces : public Part {
   void open(Session& session, const std::string& path);
   /// The same of a text that was read.
   void open_text(Session& session, const std::string& path, std::string_view text);
-  /// Writes it now, and from now on as it changes; "": where it was opened or saved last. Throws InputError for "" without such a file, or where
-  /// another file is there and may not be replaced, SystemError if the disk refuses.
+  /// Writes it now, and from now on as it changes; "": where it was opened or saved last. Throws InputError for "" without such a file, where
+  /// another file is there and may not be replaced, or, once, where somebody else has written the file; SystemError if the disk refuses.
   void save(Session& session, const std::string& path, io::Overwrite overwrite);
 
   /// Keeps what has no name of its own in this file from now on, and what is in it for reopen_last().
@@ -65,6 +67,10 @@ class Workspaces : public Part {
   void take_step(Session& session);
   void finish(Session& session);
   void write(Session& session);
+  /// Whether the file is another one than was opened or written here. One that is gone is not.
+  [[nodiscard]] bool is_changed_by_others() const;
+  /// From now on the file stays as it is, until it is opened or saved.
+  InputError give_way();
   /// The session's, and what could not be opened with it: it may come back.
   [[nodiscard]] Gathered gathered(Session& session) const;
   [[nodiscard]] const std::string& target() const { return path_.empty() ? last_path_ : path_; }
@@ -73,7 +79,8 @@ class Workspaces : public Part {
   std::string last_path_;
   std::string last_text_;
   std::string saved_;
-  bool locked_ = false;  // it could not be written; it stays as it is
+  bool locked_ = false;             // it could not be written, or is somebody else's; it stays as it is
+  std::optional<FileStamp> stamp_;  // of the file with a name, when it was opened or written
   Workspace opening_;
   std::deque<Step> steps_;
   bool under_way_ = false;
