@@ -55,6 +55,7 @@ void work(Session& session, const test::Folder& folder) {
   run_command(session, "collapse-rank", "1");
   run_command(session, "move-rank", "1 0");
   session.preferences.panels["causes"] = true;
+  session.active = session.runs.size() - 1;
 }
 
 std::vector<std::string> titles(const Session& session) {
@@ -89,6 +90,8 @@ TEST_CASE("a workspace holds everything that stands in the window") {
   // (8 + 3) * 3, as it was; the run under edit is longer.
   CHECK(kept.run->metrics->makespan == 33 * kOne);
   CHECK(after.baseline_run()->run == kept.run);
+  CHECK(titles(after)[after.active] == titles(before)[before.active]);
+  CHECK(after.active > 0);
   CHECK(after.view.range.start == Approx(3 * static_cast<double>(kOne)));
   CHECK(after.view.range.end == Approx(12.5 * static_cast<double>(kOne)));
   CHECK(after.view.colour == GanttColour::Stage);
@@ -152,7 +155,7 @@ TEST_CASE("a ticked schedule is the baseline again, and a snapshot that cannot r
   const Workspace kept = read_workspace(io::read_file(file), file);
   REQUIRE(kept.snapshots.size() == 1);
   CHECK(kept.snapshots.front().name == "odd");
-  CHECK(kept.baseline == BaselineName{"schedule", "zb-h1"});
+  CHECK(kept.baseline == RunName{"schedule", "zb-h1"});
 }
 
 TEST_CASE("a workspace follows what changes, and a refused one changes nothing") {

@@ -217,18 +217,26 @@ constexpr ViewRow kViewRows[] = {{"colour", read_colour},
                                  {kRankSets[2].name, read_ranks<2>},
                                  {"rank_order", read_order}};
 
-void read_baseline(const Value& value, Workspace& out, const std::string& path) {
-  const Value& object = require(value, ValueKind::Object, "baseline");
+struct NamedRun {
+  std::string_view key;
+  RunName Workspace::*member;
+};
+constexpr NamedRun kNamedRuns[] = {{"baseline", &Workspace::baseline}, {"active", &Workspace::active}};
+
+template <std::size_t I>
+void read_named_run(const Value& value, Workspace& out, const std::string& path) {
+  const auto& [key, member] = kNamedRuns[I];
+  const Value& object = require(value, ValueKind::Object, key);
   if (object.keys().size() != 1)
-    throw InputError(value.where(), "found " + value.described() +
-                                        "; the baseline is one of {\"snapshot\": NAME}, {\"file\": NAME}, "
+    throw InputError(value.where(), "found " + value.described() + "; " + std::string(key) +
+                                        " is one of {\"snapshot\": NAME}, {\"file\": NAME}, "
                                         "{\"schedule\": NAME}");
   const std::string& kind = object.keys()[0].name;
   if (kind != "snapshot" && kind != "file" && kind != "schedule")
-    throw InputError::unknown_name(object.where_key(0), "kind of baseline", kind,
+    throw InputError::unknown_name(object.where_key(0), "kind of run", kind,
                                    {"snapshot", "file", "schedule"});
-  std::string name = text_in(object.items()[0], "a baseline's name");
-  out.baseline = {kind, kind == "file" ? absolute(name, path) : name};
+  std::string name = text_in(object.items()[0], "a run's name");
+  out.*member = {kind, kind == "file" ? absolute(name, path) : name};
 }
 
 /// What belongs to times is read before them.
@@ -283,7 +291,8 @@ constexpr WorkspaceRow kWorkspaceRows[] = {
          out.schedules.push_back(text_in(entry, "a schedule's name"));
      }},
     {"snapshots", [](const Value& value, Workspace& out, const std::string&) { read_snapshots(value, out); }},
-    {"baseline", read_baseline},
+    {kNamedRuns[0].key, read_named_run<0>},
+    {kNamedRuns[1].key, read_named_run<1>},
     {"time_unit", [](const Value&, Workspace&, const std::string&) {}},
     {"range", [](const Value& value, Workspace& out, const std::string&) { read_range(value, out); }},
     {"marks",
@@ -389,9 +398,11 @@ std::string workspace_text(const Workspace& workspace, const std::string& path) 
     for (const std::string& file : workspace.files) out.text(relative(file, path));
     out.close().line(2).member("schedules", workspace.schedules);
     write_snapshots(out.line(2).key("snapshots"), workspace.snapshots);
-    const auto& [kind, name] = workspace.baseline;
-    if (!kind.empty())
-      out.line(2).key("baseline").object().member(kind, kind == "file" ? relative(name, path) : name).close();
+    for (const auto& [key, member] : kNamedRuns) {
+      const auto& [kind, name] = workspace.*member;
+      if (!kind.empty())
+        out.line(2).key(key).object().member(kind, kind == "file" ? relative(name, path) : name).close();
+    }
     out.line(2).member("time_unit", name_of(workspace.unit));
     write_range(out.line(2).key("range"), workspace);
     write_marks(out.line(2).key("marks"), workspace);

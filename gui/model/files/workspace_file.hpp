@@ -10,6 +10,7 @@
 //    "schedules": ["zb-h1"],                        ticked in the table of schedules
 //    "snapshots": [{"name": "before", "configuration": {..}, "shown": true}],
 //    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
+//    "active": {"schedule": "zb-h1"},               what panels speak of; left out: the run on top
 //    "time_unit": "ms", "range": [0, 12.5],         what is visible; null: everything
 //    "marks": [{"time": 3, "text": "late", "kept": false}],
 //    "view": {"colour": "kind", "show": ["minimap", ..], "hidden_kinds": ["F"], "row_height": 0, "pinned": [0], "collapsed": [], "hidden": [],
@@ -38,8 +39,8 @@ struct KeptSnapshot {
   friend bool operator==(const KeptSnapshot&, const KeptSnapshot&) = default;
 };
 
-/// Which run others are compared with: {"snapshot", its name}; empty: the one on top.
-using BaselineName = std::pair<std::string, std::string>;
+/// {"snapshot", its name}, likewise "file" and "schedule"; empty: the run on top.
+using RunName = std::pair<std::string, std::string>;
 
 struct Workspace {
   std::optional<study::Assignments> configuration = {};
@@ -47,7 +48,8 @@ struct Workspace {
   std::vector<std::string> files = {};  ///< absolute
   std::vector<std::string> schedules = {};
   std::vector<KeptSnapshot> snapshots = {};
-  BaselineName baseline = {};
+  RunName baseline = {};  ///< what others are compared with
+  RunName active = {};    ///< what panels speak of
   TimeUnit unit = TimeUnit::Unit;
   std::optional<MeasuredRange> range = {};
   std::vector<Mark> marks = {};

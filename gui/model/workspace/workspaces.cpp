@@ -26,14 +26,14 @@ constexpr std::size_t kMaxWorkspaceBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kBetweenWrites{1};
 
 /// The run's name in a workspace, kind and name; empty where it has none.
-BaselineName name_of_run(Session& session, const OpenRun& open) {
+RunName name_of_run(Session& session, const OpenRun& open) {
   for (const Snapshot& each : session.part<Snapshots>().all())
     if (each.run->id == open.run->id) return {"snapshot", each.name};
   if (open.live) return {};
   if (const std::string schedule = session.part<ScheduleTable>().schedule_of(open.run->id); !schedule.empty())
     return {"schedule", schedule};
   const bool of_file = !open.run->file.empty() && open.run->file != "-";
-  return of_file ? BaselineName{"file", absolute_path(open.run->file)} : BaselineName{};
+  return of_file ? RunName{"file", absolute_path(open.run->file)} : RunName{};
 }
 
 /// What is the user's alone does not travel with a workspace.
@@ -59,10 +59,12 @@ void take_view(ViewState& view, const ViewState& kept) {
   view.placed = before.placed;
 }
 
-std::uint64_t run_named(Session& session, const BaselineName& name) {
+/// Null where nothing has that name: what is on top counts then.
+const OpenRun* run_named(Session& session, const RunName& name) {
+  if (name.first.empty()) return nullptr;
   for (const OpenRun& open : session.runs)
-    if (name_of_run(session, open) == name) return open.run->id;
-  return 0;
+    if (name_of_run(session, open) == name) return &open;
+  return nullptr;
 }
 
 bool shows_all(const Session& session) {
@@ -106,6 +108,8 @@ Gathered gather(Session& session) {
     workspace.snapshots.push_back({each.name, each.config, each.shown});
   if (const OpenRun* baseline = session.baseline_run(); baseline != nullptr && session.baseline != 0)
     workspace.baseline = name_of_run(session, *baseline);
+  if (session.active > 0 && session.active < session.runs.size())
+    workspace.active = name_of_run(session, session.runs[session.active]);
   if (const RunModel* run = session.active_run()) workspace.unit = run->timeline.unit;
   if (!session.runs.empty() && !shows_all(session)) {
     const Ticks start = std::max<Ticks>(0, nearest_tick(session.view.range.start));
@@ -182,8 +186,10 @@ void Workspaces::take_step(Session& session) {
 /// What refers to runs, once all are there.
 void Workspaces::finish(Session& session) {
   finishing_ = false;
-  session.active = 0;
-  session.baseline = opening_.baseline.first.empty() ? 0 : run_named(session, opening_.baseline);
+  const OpenRun* const active = run_named(session, opening_.active);
+  session.active = active == nullptr ? 0 : static_cast<std::size_t>(active - session.runs.data());
+  const OpenRun* const baseline = run_named(session, opening_.baseline);
+  session.baseline = baseline == nullptr ? 0 : baseline->run->id;
   take_view(session.view, opening_.view);
   for (const Mark& mark : opening_.marks) add_mark(session, mark);
   fit_all(session);
