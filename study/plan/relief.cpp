@@ -66,8 +66,8 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
     const auto more = more_stages(out.candidate.run, stages);
     if (!more || more->size() >= all) return std::nullopt;
     stages = *more;
-    const std::string words =
-        fmt::format(", {} on stage{} {}", relief.words, stages.size() == 1 ? "" : "s", stages_text(stages));
+    const std::string words = fmt::format(", {} on stage{} {}", relief.words, stages.size() == 1 ? "" : "s",
+                                          stage_ranges_text(stages));
     Variant variant{over.name + words, over.config, memory_of + words};
     variant.config[relief.key] = fmt::format(R"({{{}"stages": [{}]}})", relief.rest, fmt::join(stages, ", "));
     out = {candidate_of(variant, evaluate(config_of(variant.config), limits)), variant.memory_of};
@@ -77,7 +77,7 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
 
 }  // namespace
 
-std::string stages_text(const std::vector<int>& stages) {
+std::string stage_ranges_text(const std::vector<int>& stages) {
   std::string out;
   for (std::size_t first = 0; first < stages.size();) {
     std::size_t last = first;

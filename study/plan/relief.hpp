@@ -21,6 +21,6 @@ struct Relieved {
                                              const PlanOptions& options, const Limits& limits);
 
 /// "0-4", "0, 2, 5-7". REQUIRES: in order, each once.
-[[nodiscard]] std::string stages_text(const std::vector<int>& stages);
+[[nodiscard]] std::string stage_ranges_text(const std::vector<int>& stages);
 
 }  // namespace pipeloom::study

@@ -137,9 +137,9 @@ TEST_CASE("stages that the run has not are refused with what it has") {
 }
 
 TEST_CASE("stages in words are runs of them") {
-  CHECK(study::stages_text({3}) == "3");
-  CHECK(study::stages_text({0, 1}) == "0, 1");
-  CHECK(study::stages_text({0, 1, 2, 5, 7, 8, 9}) == "0-2, 5, 7-9");
+  CHECK(study::stage_ranges_text({3}) == "3");
+  CHECK(study::stage_ranges_text({0, 1}) == "0, 1");
+  CHECK(study::stage_ranges_text({0, 1, 2, 5, 7, 8, 9}) == "0-2, 5, 7-9");
 }
 
 TEST_CASE("a plan recomputes on the stages that hold too much, and on no others") {
