@@ -92,8 +92,9 @@ double recomputed_flops(const Run& run) {
   double flops = 0;
   for (std::size_t s = 0; s < shares.size(); ++s) {
     const estimate::Stage& stage = run.model->costs.estimate.stages[s];
-    for (int i = 0; i < stage.layers; ++i)
-      flops += shares[s] * of_letter[model.layers[static_cast<std::size_t>(stage.first_layer + i)]];
+    const auto first = static_cast<std::size_t>(stage.first_layer);
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(stage.layers); ++i)
+      flops += shares[s] * of_letter[model.layers[i]];
   }
   return flops / static_cast<double>(setting.split.sequence);
 }
