@@ -3,6 +3,7 @@
 
 #include "sim/engine/simulator.hpp"
 #include "sim/orders/search/follower.hpp"
+#include "sim/orders/search/levels.hpp"
 #include "sim/orders/search/retimer.hpp"
 #include "sim/orders/search/search.hpp"
 #include "tests/support/catch.hpp"
@@ -125,6 +126,43 @@ TEST_CASE("Equal stages with room for 2p - 1 microbatches lose nothing but the w
   REQUIRE(found);
   CHECK(found->value == 24);
   CHECK(found->proven);
+}
+
+/// F = I = W = `unit`, messages take `delay`, a byte for each microbatch until the end of W.
+Problem of_units(const Placement& placement, int microbatches, Bytes limit, Ticks unit = 1, Ticks delay = 0) {
+  Terms terms = uniform_terms(
+      placement, {.forward = unit, .backward_input = unit, .backward_weight = unit, .delay = delay});
+  std::ranges::fill(terms.memory.activation, 1);
+  std::ranges::fill(terms.memory.released_at_input, 0);
+  const std::vector<Bytes> limits(static_cast<std::size_t>(placement.ranks()), limit);
+  return make_problem(placement, microbatches, terms, limits, Objective::Window);
+}
+
+TEST_CASE("Levels are shares of what memory holds, and fall towards the end", "[orders]") {
+  const auto stages_of = [](const Problem& problem, const Levels& levels) {
+    std::vector<std::pair<int, int>> out;
+    for (const StagePolicy& stage : policy_of(problem, levels).stages)
+      out.emplace_back(stage.target, stage.cap);
+    return out;
+  };
+  using Pairs = std::vector<std::pair<int, int>>;
+  // Room for two; half a microbatch for each stage from here on is 2, 1.5, 1 and 0.5.
+  const Problem linear = of_units(Placement::linear(4), 8, 2);
+  CHECK(stages_of(linear, {.first = {1, 0.5}}) == Pairs{{2, 8}, {2, 8}, {1, 8}, {1, 8}});
+  CHECK(stages_of(linear, {.first = {1, 0.5}, .extra_cap = 1}) == Pairs{{2, 3}, {2, 3}, {1, 2}, {1, 2}});
+  // First chunks, 0 and 1: min(4, 2) and min(4, 1.5). Last chunks, 2 and 3: min(0.5 * 4, 2) and min(0.5 * 4, 1).
+  const Problem v = of_units(Placement::wave(2, 2), 8, 4);
+  CHECK(stages_of(v, {.first = {1, 0.5}, .last = {0.5, 1}, .extra_cap = 0}) ==
+        Pairs{{2, 2}, {2, 2}, {2, 2}, {1, 1}});
+  CHECK_FALSE(is_tight(of_units(Placement::linear(4), 8, 4)));
+  CHECK(is_tight(of_units(Placement::linear(4), 8, 3)));
+  CHECK(is_tight(of_units(Placement::wave(4, 2), 8, 7)));
+}
+
+TEST_CASE("With room for half of a warm-up, policies alone come near the bound", "[orders]") {
+  // Targets by round trips alone leave 15.7 and 38.6 % more than the bound.
+  CHECK(search_order(of_units(Placement::linear(16), 128, 8, 20, 1), {}, {.work = 1})->gap() < 0.05);
+  CHECK(search_order(of_units(Placement::wave(16, 2), 64, 16), {}, {.work = 1})->gap() < 0.08);
 }
 
 TEST_CASE("The order found depends on the seed, not on the threads", "[orders]") {

@@ -47,11 +47,12 @@ class DesignChain {
     Played best;
     const std::shared_ptr<const Problem> problem = made(design);
     if (!problem) return best;
-    for (Policy& policy : first_policies(*problem)) {
-      Played next{design, std::move(policy), problem};
-      if (!play(next)) break;
-      if (is_better(next, best)) best = std::move(next);
-    }
+    for (std::vector<Policy>& family : first_policies(*problem))
+      for (Policy& policy : family) {
+        Played next{design, std::move(policy), problem};
+        if (!play(next)) return best;
+        if (is_better(next, best)) best = std::move(next);
+      }
     return best;
   }
 

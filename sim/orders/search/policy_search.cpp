@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/orders/search/anneal.hpp"
+#include "sim/orders/search/levels.hpp"
 
 namespace pipeloom::orders {
 namespace {
@@ -167,6 +168,7 @@ void change(Policy& policy, const Problem& problem, Random& random) {
 }
 
 Policy random_policy(const Problem& problem, const std::vector<Ticks>& trips, Random& random) {
+  if (is_tight(problem) && random.below(4) == 0) return policy_of(problem, random_levels(random));
   return policy_of(problem, trips,
                    {.counts = is_linear(problem) ? static_cast<Counts>(random.below(3)) : Counts::Trips,
                     .pace = static_cast<Pace>(random.below(3)),
@@ -179,11 +181,14 @@ Policy random_policy(const Problem& problem, const std::vector<Ticks>& trips, Ra
 
 }  // namespace
 
-std::vector<Policy> first_policies(const Problem& problem) {
+std::vector<std::vector<Policy>> first_policies(const Problem& problem) {
   const std::vector<Ticks> trips = round_trips(problem);
-  std::vector<Policy> out;
+  std::vector<std::vector<Policy>> out(1);
   for (const Guess& guess : is_linear(problem) ? linear_guesses() : looped_guesses())
-    out.push_back(policy_of(problem, trips, guess));
+    out.front().push_back(policy_of(problem, trips, guess));
+  if (!is_tight(problem)) return out;
+  out.emplace_back();
+  for (const Levels& levels : first_levels(problem)) out.back().push_back(policy_of(problem, levels));
   return out;
 }
 

@@ -9,9 +9,10 @@
 
 namespace pipeloom::orders {
 
-/// Policies that fit many problems, the best guesses first: how many microbatches a stage must have under way to be never without work,
-/// from the times of a microbatch's way to the last stage and back; for several stages on a rank, caps that share the limit out.
-[[nodiscard]] std::vector<Policy> first_policies(const Problem& problem);
+/// Policies that fit many problems, in families of one kind, the best guesses of each first: how many microbatches a stage must have under way to be
+/// never without work, from the times of a microbatch's way to the last stage and back; for several stages on a rank, caps that share the
+/// limit out; and where a limit holds no full warm-up, levels (<sim/orders/search/levels.hpp>).
+[[nodiscard]] std::vector<std::vector<Policy>> first_policies(const Problem& problem);
 
 /// Changes one policy at random, keeping better ones and, the earlier the likelier, worse ones. Gives the best of those that it met,
 /// `most` at most, best first.

@@ -73,15 +73,33 @@ class Search {
 
   void take_policies() {
     Player player(problem_);
-    for (Policy& policy : first_policies(problem_)) {
-      const auto value = player.play(policy);
-      if (!value) continue;
-      const double mean = player.mean_lateness();
-      play(player, {policy, *value, mean});
-      policies_.push_back({std::move(policy), *value, mean});
-      if (done()) return;
+    std::vector<std::vector<RankedPolicy>> families;
+    for (std::vector<Policy>& family : first_policies(problem_)) {
+      families.emplace_back();
+      for (Policy& policy : family) {
+        const auto value = player.play(policy);
+        if (!value) continue;
+        const double mean = player.mean_lateness();
+        play(player, {policy, *value, mean});
+        families.back().push_back({std::move(policy), *value, mean});
+        if (done()) return;
+      }
+      std::ranges::stable_sort(families.back(), {}, &RankedPolicy::value);
     }
-    std::ranges::stable_sort(policies_, {}, &RankedPolicy::value);
+    policies_ = in_turn(std::move(families));
+  }
+
+  /// One of each family after the other, so that chains begin from all: what begins best does not always end best.
+  static std::vector<RankedPolicy> in_turn(std::vector<std::vector<RankedPolicy>> families) {
+    std::erase_if(families, [](const auto& family) { return family.empty(); });
+    std::ranges::stable_sort(families, {}, [](const auto& family) { return family.front().value; });
+    std::size_t longest = 0;
+    for (const auto& family : families) longest = std::max(longest, family.size());
+    std::vector<RankedPolicy> out;
+    for (std::size_t i = 0; i < longest; ++i)
+      for (auto& family : families)
+        if (i < family.size()) out.push_back(std::move(family[i]));
+    return out;
   }
 
   /// Each chain from one of the best policies so far, on the problem with fewer microbatches where that is much smaller.

@@ -1,0 +1,41 @@
+#pragma once
+
+// Policies for limits that hold no full warm-up: a stage takes F up to a level, a share of what its rank's limit holds, and towards the end of the
+// pipeline no more than so many for each stage from there on; an F waits for an I that is about to come.
+//
+// Round trips say how many microbatches a stage would need to be busy all the time; where memory holds fewer, they keep the first stages full and starve
+// those behind, at which levels come out a tenth shorter.
+
+#include <span>
+
+#include "sim/orders/order.hpp"
+#include "sim/orders/search/policy.hpp"
+#include "sim/orders/search/random.hpp"
+
+namespace pipeloom::orders {
+
+/// Of the stages of one chunk.
+struct Level {
+  double share =
+      1;  ///< of the microbatches of a stage that its rank's limit holds, if the rank held nothing else
+  double slope = 1;  ///< microbatches for each stage from here on
+};
+
+struct Levels {
+  Level first = {};    ///< of a rank's first chunk
+  Level last = {};     ///< of its last one; chunks between lie between. A single chunk is the first
+  int extra_cap = -1;  ///< so many more than the level are never taken; below 0: as many as memory holds
+  RankPolicy rank = {};
+};
+
+/// Whether some rank's limit does not hold a microbatch for each stage from one of its own on, as 1F1B's warm-up does.
+[[nodiscard]] bool is_tight(const Problem& problem);
+
+[[nodiscard]] Policy policy_of(const Problem& problem, const Levels& levels);
+
+/// Good ones to begin with: for one chunk per rank, for models that end on the rank on which they begin, and for other placements.
+[[nodiscard]] std::span<const Levels> first_levels(const Problem& problem);
+
+[[nodiscard]] Levels random_levels(Random& random);
+
+}  // namespace pipeloom::orders
