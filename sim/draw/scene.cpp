@@ -180,7 +180,7 @@ void SceneBuilder::choose_rows() {
   m.plot_top += legend_lines_ * m.legend_line + (legend_lines_ > 0 ? 5 : 0);
   const int ranks = options_.ranks.empty() ? std::max(1, (last_rank_ - first_rank_.value()).value())
                                            : static_cast<int>(options_.ranks.size());
-  const double rows_height =
+  double rows_height =
       options_.height > 0 ? options_.height - m.plot_top - frame_below() : chosen_rows_height(ranks);
   if (rows_height < 16) {
     throw InputError(fmt::format("a picture {} pixels high has no room for its rows; take at least {}",
@@ -190,18 +190,33 @@ void SceneBuilder::choose_rows() {
   rank_rows_ = RankRows(first_rank_, last_rank_, rows_height, options_.ranks);
   const int rows = rank_rows_.count();
   m.row_pitch = rows_height / rows;
+  int folded = 0;
+  for (int i = 0; i < rows; ++i) folded += is_folded(rank_rows_.row(i, 0, 0)) ? 1 : 0;
+  // Of a height that was chosen the others take what folded rows leave.
+  if (folded > 0 && folded < rows && options_.height > 0)
+    m.row_pitch = (rows_height - folded * m.folded_pitch) / (rows - folded);
+  if (folded > 0 && options_.height <= 0) rows_height -= folded * (m.row_pitch - m.folded_pitch);
   const double used = m.row_pitch - (m.row_pitch < 4 ? 0 : std::min(5.0, m.row_pitch * 0.16));
   const bool has_strips = shows_memory() && used * kMemoryShare >= kMinMemoryHeight &&
                           (options_.height > 0 || m.row_pitch >= kMinMemoryPitch);
   m.memory_height = has_strips ? used * kMemoryShare : 0;
   m.row_height = used - m.memory_height - (m.memory_height > 0 ? 1 : 0);
   scene_.rows.clear();
+  double y = m.plot_top;
   for (int i = 0; i < rows; ++i) {
-    Row& row = scene_.rows.emplace_back(rank_rows_.row(i, m.plot_top + i * m.row_pitch, m.row_height));
-    row.memory_y = row.y + m.row_height + 1;
-    row.memory_height = m.memory_height;
+    Row& row = scene_.rows.emplace_back(rank_rows_.row(i, y, m.row_height));
+    const bool is_low = is_folded(row);
+    if (is_low) row.height = m.folded_height;
+    row.memory_y = row.y + row.height + 1;
+    row.memory_height = is_low ? 0 : m.memory_height;
+    y += is_low ? m.folded_pitch : m.row_pitch;
   }
   scene_.height = options_.height > 0 ? options_.height : std::ceil(m.plot_top + rows_height + frame_below());
+}
+
+bool SceneBuilder::is_folded(const Row& row) const {
+  return !row.is_shared() && measure_.row_pitch > measure_.folded_pitch &&
+         options_.folded.contains(row.first.value());
 }
 
 double SceneBuilder::frame_below() const {

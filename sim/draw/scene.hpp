@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -159,6 +160,8 @@ struct SceneOptions {
   /// Visible ranks from the top, each once; empty: all by number. Where there are more than rows fit, all from the smallest to the largest share
   /// rows by number.
   std::vector<int> ranks = {};
+  /// Ranks whose rows are low and without memory, where every rank has a row of its own that is higher.
+  std::set<int> folded = {};
 
   ColourBy colour_by = ColourBy::Kind;
   /// Not null: ops have these, wherever a rank has a row of its own; rows that ranks share keep the colours of kinds.

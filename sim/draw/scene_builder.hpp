@@ -28,7 +28,9 @@ struct Measures {
   double row_pitch = 26;     ///< from one row's top to the next, memory strip included
   double row_height = 22;    ///< the ops
   double memory_height = 0;  ///< the strip below them
-  double plot_top = 0;       ///< of the first row
+  double folded_pitch = 10;  ///< the same of a folded row, which has no strip
+  double folded_height = 6;
+  double plot_top = 0;  ///< of the first row
 };
 
 /// One item of the legend: swatches side by side, then text.
@@ -54,6 +56,7 @@ class SceneBuilder {
   void choose_width();
   void choose_rows();
   void leave_memory_out();
+  [[nodiscard]] bool is_folded(const Row& row) const;
   [[nodiscard]] double chosen_rows_height(int ranks) const;
   [[nodiscard]] double frame_below() const;
 

@@ -8,7 +8,6 @@
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
 #include "sim/analysis/idle_causes.hpp"
-#include "sim/base/number_text.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/scene_builder.hpp"
 #include "sim/draw/tokens.hpp"
@@ -251,12 +250,13 @@ void SceneBuilder::add_axis() {
 }
 
 void SceneBuilder::add_rank_labels() {
-  const double pitch = measure_.row_pitch;
-  const double size = std::min(measure_.label_size, std::max(8.0, pitch * 0.8));
-  for (const Row& row : scene_.rows)
+  for (const Row& row : scene_.rows) {
+    const double pitch = is_folded(row) ? measure_.folded_pitch : measure_.row_pitch;
+    const double size = std::min(measure_.label_size, std::max(8.0, pitch * 0.8));
     if (rank_rows_.is_named(row, pitch, size))
       text(scene_.time.x - 8, row.y + row.height / 2 + 0.36 * size, size, rank_label(row.first),
            surface_.text, Align::End, Role::Label);
+  }
 }
 
 // Causes of idle time, critical path, memory.
@@ -341,6 +341,7 @@ void SceneBuilder::add_memory() {
   const double bytes_per_pixel = static_cast<double>(top) / (measure_.memory_height - 2);
   for (std::size_t i = 0; i < scene_.rows.size(); ++i) {
     const Row& row = scene_.rows[i];
+    if (is_folded(row)) continue;
     add_memory_strip(row, memory_[i], bytes_per_pixel);
     const auto limit = options_.memory ? options_.memory->limit_of(row.first) : std::nullopt;
     if (limit) {
@@ -386,7 +387,7 @@ void SceneBuilder::add_memory_strip(const Row& row, const std::vector<MemoryStep
 std::string SceneBuilder::peak_label(const std::vector<MemoryStep>& curve) const {
   Bytes peak = 0;
   for (const MemoryStep& step : curve) peak = std::max(peak, step.bytes);
-  return options_.memory ? "peak " + short_bytes_text(peak) : fmt::format("peak {}", peak);
+  return "peak " + (options_.memory ? memory_cell(*options_.memory, peak) : std::to_string(peak));
 }
 
 void SceneBuilder::add_memory_peak(const Row& row, const std::vector<MemoryStep>& curve,

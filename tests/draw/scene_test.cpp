@@ -254,6 +254,44 @@ TEST_CASE("a picture with memory grows with the ranks, and leaves the curves out
   }
 }
 
+TEST_CASE("folded ranks have low rows with their names and no memory, and the others take the room",
+          "[draw]") {
+  const std::string text = "0F0 0B0 | 1F0 1B0 | 2F0 2B0 | 3F0 3B0";
+  for (const double height : {0.0, 300.0}) {
+    CAPTURE(height);
+    SceneOptions options;
+    options.height = height;
+    options.show_memory = true;
+    const Scene open = build_scene(run(text), options);
+    options.folded = {1, 3};
+    const Scene scene = build_scene(run(text), options);
+    REQUIRE(scene.rows.size() == 4);
+    CHECK(scene.rows[1].height == 6);
+    CHECK(scene.rows[3].height == 6);
+    CHECK(scene.rows[2].y - scene.rows[1].y == Approx(10));
+    CHECK(scene.rows[0].height == Approx(scene.rows[2].height));
+    CHECK(shapes_of<Polyline>(scene, Role::MemoryLine).size() == 2);
+    const auto names = words_of(scene, Role::Label);
+    CHECK(std::ranges::count_if(names, [](const std::string& word) { return word.starts_with("rank "); }) ==
+          4);
+    // Two rows of four are low: a picture that chooses its height is lower by what they save, another has higher rows.
+    const double pitch = open.rows[1].y - open.rows[0].y;
+    const double now = scene.rows[1].y - scene.rows[0].y;
+    if (height > 0) {
+      CHECK(scene.height == open.height);
+      CHECK(now == Approx((4 * pitch - 2 * 10) / 2));
+    } else {
+      CHECK(now == Approx(pitch));
+      CHECK(open.height - scene.height == Approx(2 * (pitch - 10)).margin(1));
+    }
+  }
+  // Rows as low as folded ones stay as they are.
+  std::string many;
+  for (int r = 0; r < 100; ++r) many += (r > 0 ? " | " : "") + std::to_string(r) + "F0";
+  const Scene low = build_scene(run(many), {.folded = {5}});
+  CHECK(low.rows[5].height == low.rows[6].height);
+}
+
 TEST_CASE("a memory limit is a line on the curve's scale", "[draw]") {
   const Timeline timeline = run(kTwoRanks);
   MemoryModel memory = default_memory(timeline.schedule->placement());

@@ -94,6 +94,18 @@ TEST_CASE("of ranks that are hidden between others nothing is in a picture of wh
   CHECK(export_job(session, view).active.scene.ranks == std::vector<int>{2, 0, 1});
 }
 
+TEST_CASE(
+    "ranks that are folded are low in a picture of what is in view, and as high as others in one of all") {
+  Session session;
+  test::open_in(session, test::run_of("0F0 | 1F0 | 2F0"));
+  session.view.collapsed = {1};
+  ExportOptions options;
+  options.view_only = true;
+  CHECK(export_job(session, options).active.scene.folded == std::set<int>{1});
+  options.view_only = false;
+  CHECK(export_job(session, options).active.scene.folded.empty());
+}
+
 TEST_CASE("a picture has all runs on screen on one time scale, in the window's colours") {
   const Folder folder;
   Session session;

@@ -99,6 +99,7 @@ draw::SceneOptions scene_of(const Session& session, const RunModel& run, const E
   scene.idle = scene.show_idle_causes ? &run.idle : nullptr;
   scene.critical = scene.show_critical_path ? &run.critical() : nullptr;
   scene.title = run.title;
+  if (options.view_only) scene.folded = view.collapsed;
   return scene;
 }
 
