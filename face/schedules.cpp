@@ -65,9 +65,8 @@ Schedule make_schedule(std::string_view name, const Params& params, const Terms*
   Schedule schedule = terms == nullptr ? schedules::make(generator, params)
                                        : schedules::make(generator, params, *terms, emission);
   if (options.forward_only) return forward_only(schedule);
-  for (const auto& [key, stages] : {std::pair("options.recompute.stages", &options.recompute.stages),
-                                    std::pair("options.offload.stages", &options.offload.stages)})
-    if (const std::string why = stage_refusal(key, *stages, schedule.stages()); !why.empty())
+  for (const OptionStages& option : kOptionStages)
+    if (const std::string why = stage_refusal(option, options, schedule.stages()); !why.empty())
       throw InputError(why);
   if (options.recompute.on) schedule = schedules::with_recompute(schedule, options.recompute);
   if (options.offload.on) schedule = schedules::with_offload(schedule, options.offload);

@@ -37,11 +37,25 @@ inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
   return named.empty() || std::ranges::binary_search(named, stage);
 }
 
+/// An option that names the stages that it is for.
+struct OptionStages {
+  std::string_view key;
+  const std::vector<int>& (*named)(const ScheduleOptions&);
+};
+inline constexpr OptionStages kOptionStages[] = {
+    {"options.recompute.stages",
+     [](const ScheduleOptions& options) -> const std::vector<int>& { return options.recompute.stages; }},
+    {"options.offload.stages",
+     [](const ScheduleOptions& options) -> const std::vector<int>& { return options.offload.stages; }},
+};
+
 /// Why an option's stages are not those of a run of so many; "" if they are.
-[[nodiscard]] inline std::string stage_refusal(std::string_view key, const std::vector<int>& named,
+[[nodiscard]] inline std::string stage_refusal(const OptionStages& option, const ScheduleOptions& options,
                                                int stages) {
+  const std::vector<int>& named = option.named(options);
   if (named.empty() || named.back() < stages) return "";
-  return fmt::format("{} names stage {}, but the run has {}, 0 to {}", key, named.back(), stages, stages - 1);
+  return fmt::format("{} names stage {}, but the run has {}, 0 to {}", option.key, named.back(), stages,
+                     stages - 1);
 }
 
 }  // namespace pipeloom

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "sim/cost/resolve.hpp"
+#include "sim/kinds.hpp"
 #include "sim/orders/designs/design.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
+#include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/model_costs.hpp"
 
@@ -40,24 +42,67 @@ Placement placement_of(const orders::Design& design, int ranks) {
   return Placement::custom(ranks, stages, 1, std::move(slots));
 }
 
-/// Designs and orders on the ranks of one candidate, with its memory options.
+std::size_t used_means(const orders::Design& design) {
+  return design.relief.empty() ? 0 : std::ranges::max(design.relief);
+}
+
+std::vector<int> relieved_stages(const orders::Design& design) {
+  std::vector<int> out;
+  for (std::size_t s = 0; s < design.relief.size(); ++s)
+    if (design.relief[s] > 0) out.push_back(static_cast<int>(s));
+  return out;
+}
+
+/// A way in which stages hold less, and what a model is spread by where all use it.
+struct Means {
+  const Relief* relief = nullptr;
+  estimate::Setting setting;
+};
+
+/// Recomputation that single stages can do, where it may vary; without any of the candidate's own.
+std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
+  std::vector<Means> out;
+  for (const Relief& relief : reliefs()) {
+    if (relief.vary != Vary::Recompute || !options.vary.has(relief.vary)) continue;
+    Assignments config = plain;
+    config[relief.key] = relief_value(relief, {0});
+    try {
+      out.push_back({&relief, setting_of(config_of(config), schedule)});
+    } catch (const InputError&) {
+      continue;  // no layer of the model has the modules
+    }
+  }
+  return out;
+}
+
+/// The configuration of an order without what stages do to hold less, where that may vary.
+Assignments plain_config(const PlanCandidate& from, const PlanOptions& options) {
+  Assignments out = searched_config(from.config, options);
+  if (options.vary.has(Vary::Recompute))
+    std::erase_if(out, [](const auto& entry) { return entry.first.starts_with("options.recompute"); });
+  return out;
+}
+
+/// Designs and orders on the ranks of one candidate, with its memory options as far as they may not vary.
 class CoDesigner {
  public:
   CoDesigner(const PlanCandidate& from, const PlanOptions& options, const Limits& limits)
       : from_(from),
         options_(options),
         limits_(limits),
-        assignments_(searched_config(from.config, options)),
+        assignments_(plain_config(from, options)),
         config_(config_of(assignments_)),
         schedule_(*from.run.schedule),
-        setting_(setting_of(config_, schedule_)) {}
+        setting_(setting_of(config_, schedule_)),
+        means_(means_of(assignments_, schedule_, options)) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
-    // What single stages or passes recompute is not carried over to others.
+    // What single stages or passes recompute, and may not vary, is not carried over to others.
     if (!setting_.recomputing.empty() || setting_.keeps_some || schedule_.has_copies()) return std::nullopt;
     orders::DesignOptions search{.ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
                                  .stages = options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
+                                 .means = static_cast<std::uint8_t>(means_.size()),
                                  .work = search_work(options_.seconds / 2, options_.threads),
                                  .seed = options_.seed,
                                  .threads = options_.threads};
@@ -66,7 +111,7 @@ class CoDesigner {
         return options_.progress("layers, placement and order", best == kMaxTicks ? "" : text(best));
       };
     const auto design = orders::search_design(
-        starts, [this](const orders::Design& one) { return problem_for(one); }, search);
+        with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
     const auto problem = problem_for(design->design);
     const auto order =
@@ -78,26 +123,57 @@ class CoDesigner {
   }
 
  private:
+  /// Those that have room, and where one has none, or is the candidate's, the same with every stage that uses a means.
+  [[nodiscard]] std::vector<orders::Design> with_relieved(const std::vector<orders::Design>& starts) const {
+    std::vector<orders::Design> out;
+    for (const orders::Design& start : starts) {
+      const bool has_room = problem_for(start).has_value();
+      if (has_room) out.push_back(start);
+      if (has_room && &start != &starts.front()) continue;
+      for (std::size_t means = 1; means <= means_.size(); ++means) {
+        orders::Design relieved = start;
+        relieved.relief.assign(start.layers.size(), static_cast<std::uint8_t>(means));
+        out.push_back(std::move(relieved));
+      }
+    }
+    return out;
+  }
+
+  /// The setting of a design: what its stages do to hold less.
+  [[nodiscard]] estimate::Setting setting_for(const orders::Design& design) const {
+    const std::vector<int> stages = relieved_stages(design);
+    if (stages.empty()) return setting_;
+    estimate::Setting out = means_[used_means(design) - 1].setting;
+    out.recomputing = stages;
+    return out;
+  }
+
   [[nodiscard]] std::optional<orders::Problem> problem_for(const orders::Design& design) const {
     try {
       const Placement placement = placement_of(design, schedule_.ranks());
-      const ModelCosts made = costs_of_layers(config_, placement, setting_, design.layers);
-      const cost::Shape shape{&placement, kinds(), schedule_.microbatches(), 1};
+      const estimate::Setting setting = setting_for(design);
+      const ModelCosts made = costs_of_layers(config_, placement, setting, design.layers);
+      const cost::Shape shape{&placement, kinds(setting), schedule_.microbatches(), 1};
       const Costs costs = cost::resolve(made.config.costs, shape).costs;
       const MemoryModel memory = cost::resolve_memory(made.config.memory, placement);
       ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
-      if (estimate::recomputes_all(setting_))
-        for (std::size_t s = 0; s < design.layers.size(); ++s) parts.recomputed.push_back(s);
+      if (estimate::recomputes_all(setting))
+        for (std::size_t s = 0; s < design.layers.size(); ++s)
+          if (estimate::is_recomputing(setting, static_cast<int>(s))) parts.recomputed.push_back(s);
       return problem_of(parts);
     } catch (const Error&) {
       return std::nullopt;  // what the input states is for other stages
     }
   }
 
-  /// Those of the candidate, with its backwards cut.
-  [[nodiscard]] std::uint32_t kinds() const {
+  /// Kinds of ops that have costs: those of the candidate, with its backwards cut.
+  [[nodiscard]] std::uint32_t kinds(const estimate::Setting& setting) const {
     std::uint32_t out = cost::shape_of(schedule_).kinds;
-    for (const OpKind kind : {OpKind::BackwardInput, OpKind::BackwardWeight}) out |= 1U << index_of(kind);
+    for (const OpKind kind : kAllOpKinds) {
+      const bool cut = kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
+      const bool again = kTakesDropped.has(kind) && estimate::recomputes_all(setting);
+      if (cut || again) out |= 1U << index_of(kind);
+    }
     return out;
   }
 
@@ -109,6 +185,11 @@ class CoDesigner {
     Variant variant{
         fmt::format("searched {} v={}, layers with it", placement_name(placement), placement.chunks()),
         with_layers(assignments_, design.layers), ""};
+    if (const std::vector<int> stages = relieved_stages(design); !stages.empty()) {
+      const Relief& relief = *means_[used_means(design) - 1].relief;
+      variant.name += relief_words(relief, stages);
+      variant.config[relief.key] = relief_value(relief, stages);
+    }
     const io::Config config = config_of(variant.config);
     const auto order = std::make_shared<const Schedule>(std::move(schedule));
     Run run = evaluate_schedule(order, variant.name, config, limits_);
@@ -124,7 +205,8 @@ class CoDesigner {
   Assignments assignments_;
   io::Config config_;
   const Schedule& schedule_;
-  estimate::Setting setting_;
+  estimate::Setting setting_;  ///< where no stage uses a means
+  std::vector<Means> means_;
 };
 
 /// The candidate's own design, those of other candidates on as many ranks, and loops and V shapes with as many layers dealt out evenly.

@@ -183,7 +183,8 @@ class Planner {
     std::vector<Relieved> found;
     for (const auto* over : from) {
       if (options_.progress && !options_.progress(over->first.name + " with less", "")) break;
-      std::ranges::move(relieved(over->first, over->second, options_, limits_), std::back_inserter(found));
+      std::ranges::move(relieved(over->first, over->second, options_, limits_, plan_.rejected),
+                        std::back_inserter(found));
     }
     for (Relieved& one : found) take(std::move(one.candidate), one.memory_of);
   }

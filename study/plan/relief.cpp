@@ -16,25 +16,6 @@
 namespace pipeloom::study {
 namespace {
 
-/// One means.
-struct Relief {
-  Vary vary;
-  bool needs_model;
-  const char* key;         ///< of the configuration
-  std::string_view words;  ///< for people
-  std::string rest;        ///< what the key's object says besides the stages
-};
-
-const std::vector<Relief>& reliefs() {
-  static const std::vector<Relief> kAll = {
-      {Vary::Recompute, true, "options.recompute", "recompute selective",
-       fmt::format(R"("modules": {}, )", io::json_string(kSelectiveModules))},
-      {Vary::Recompute, false, "options.recompute", "recompute full", R"("keep": 0, )"},
-      {Vary::Offload, false, "options.offload", "offload", ""},
-  };
-  return kAll;
-}
-
 bool is_used(const Assignments& config, const std::string& key) {
   return std::ranges::any_of(config, [&](const auto& entry) {
     return (entry.first == key && shown_value(entry.second) != "none") || entry.first.starts_with(key + '.');
@@ -66,16 +47,37 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
     const auto more = more_stages(out.candidate.run, stages);
     if (!more || more->size() >= all) return std::nullopt;
     stages = *more;
-    const std::string words = fmt::format(", {} on stage{} {}", relief.words, stages.size() == 1 ? "" : "s",
-                                          stage_ranges_text(stages));
+    const std::string words = relief_words(relief, stages);
     Variant variant{over.name + words, over.config, memory_of + words};
-    variant.config[relief.key] = fmt::format(R"({{{}"stages": [{}]}})", relief.rest, fmt::join(stages, ", "));
+    variant.config[relief.key] = relief_value(relief, stages);
     out = {candidate_of(variant, evaluate(config_of(variant.config), limits)), variant.memory_of};
   }
   return out;
 }
 
 }  // namespace
+
+const std::vector<Relief>& reliefs() {
+  static const std::vector<Relief> kAll = {
+      {Vary::Recompute, true, "options.recompute", "recompute selective", kSelectiveModules},
+      {Vary::Recompute, false, "options.recompute", "recompute full", ""},
+      {Vary::Offload, false, "options.offload", "offload", ""},
+  };
+  return kAll;
+}
+
+std::string relief_value(const Relief& relief, const std::vector<int>& stages) {
+  std::string what;
+  if (relief.vary == Vary::Recompute)
+    what = relief.modules.empty() ? R"("keep": 0, )"
+                                  : fmt::format(R"("modules": {}, )", io::json_string(relief.modules));
+  return fmt::format(R"({{{}"stages": [{}]}})", what, fmt::join(stages, ", "));
+}
+
+std::string relief_words(const Relief& relief, const std::vector<int>& stages) {
+  return fmt::format(", {} on stage{} {}", relief.words, stages.size() == 1 ? "" : "s",
+                     stage_ranges_text(stages));
+}
 
 std::string stage_ranges_text(const std::vector<int>& stages) {
   std::string out;
@@ -91,15 +93,16 @@ std::string stage_ranges_text(const std::vector<int>& stages) {
 }
 
 std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& memory_of,
-                               const PlanOptions& options, const Limits& limits) {
+                               const PlanOptions& options, const Limits& limits,
+                               std::vector<PlanRejected>& rejected) {
   std::vector<Relieved> out;
   for (const Relief& relief : reliefs()) {
     if (!options.vary.has(relief.vary) || is_used(over.config, relief.key)) continue;
     if (relief.needs_model && !over.run.model) continue;
     try {
       if (auto found = relieve(over, memory_of, relief, limits)) out.push_back(std::move(*found));
-    } catch (const Error&) {
-      continue;  // the schedule has such ops of its own
+    } catch (const Error& error) {  // the schedule has such ops of its own, or no time for them is given
+      rejected.push_back({fmt::format("{}, {} on some stages", over.name, relief.words), error.what()});
     } catch (const Stopped&) {
       return out;
     }

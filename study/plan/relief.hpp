@@ -3,11 +3,28 @@
 // What single stages can do so that a schedule that does not fit does: recompute, or copy activations to the host.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study/plan/candidates.hpp"
 
 namespace pipeloom::study {
+
+/// One means.
+struct Relief {
+  Vary vary;
+  bool needs_model;
+  const char* key;           ///< of the configuration
+  std::string_view words;    ///< for people
+  std::string_view modules;  ///< that run again, of options.recompute; "": all of a pass
+};
+[[nodiscard]] const std::vector<Relief>& reliefs();
+
+/// What the configuration says where these stages use it. REQUIRES: one at least.
+[[nodiscard]] std::string relief_value(const Relief& relief, const std::vector<int>& stages);
+
+/// ", recompute full on stages 0-2"
+[[nodiscard]] std::string relief_words(const Relief& relief, const std::vector<int>& stages);
 
 /// A candidate that fits, and what is the same for all between which orders may be carried over (Variant::memory_of).
 struct Relieved {
@@ -15,10 +32,12 @@ struct Relieved {
   std::string memory_of;
 };
 
-/// `over`, which does not fit, once for each means that may vary and that it does not use yet, on so few stages that it fits: while a rank holds too much, the
-/// first of its stages that does not take part yet is added. Nothing where that takes all stages, which is a variant of its own.
+/// `over`, which does not fit, once for each means that may vary and that it does not use yet, on so few stages that it fits: while a rank holds
+/// too much, the first of its stages that does not take part yet is added. Nothing where that takes all stages, which is a variant of its own.
+/// A means that cannot be had is added to `rejected`.
 [[nodiscard]] std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& memory_of,
-                                             const PlanOptions& options, const Limits& limits);
+                                             const PlanOptions& options, const Limits& limits,
+                                             std::vector<PlanRejected>& rejected);
 
 /// "0-4", "0, 2, 5-7". REQUIRES: in order, each once.
 [[nodiscard]] std::string stage_ranges_text(const std::vector<int>& stages);

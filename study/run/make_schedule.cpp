@@ -182,10 +182,9 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   for (const std::string_view key : {"options.recompute", "options.offload"})
     if (schedule->is_forward_only() && config.given.has(key))
       refuse(key, "is for backwards, and this run has only forwards");
-  for (const auto& [key, stages] : {std::pair("options.recompute.stages", &options.recompute.stages),
-                                    std::pair("options.offload.stages", &options.offload.stages)})
-    if (const std::string why = stage_refusal(key, *stages, schedule->stages()); !why.empty())
-      throw InputError(config.place_of(key), why + "; name others, or leave it out");
+  for (const OptionStages& option : kOptionStages)
+    if (const std::string why = stage_refusal(option, options, schedule->stages()); !why.empty())
+      throw InputError(config.place_of(option.key), why + "; name others, or leave it out");
   if (options.recompute.on) {
     if (schedule->contains(OpKind::Recompute))
       refuse("options.recompute", "is given, but the schedule has its own R ops");

@@ -152,6 +152,56 @@ TEST_CASE("design search: a design without room is passed over, and none is no a
   CHECK_FALSE(search_design({}, any, options));
 }
 
+TEST_CASE("design search: a stage uses a means where its rank has little room, and no other does") {
+  // F, I, W of 1 on two ranks; a pass holds 10 and the first rank has room for 10. So one microbatch at a time goes down and back, F F I I W: 5
+  // each, 40 in all. A stage that uses the means holds 1 and its I takes 2: the first rank then has 8 * 4 to do without a pause, 32. The
+  // second has 8 * 3, which ends with its rank's last W behind a forward at least: using it there as well makes nothing shorter.
+  const ProblemOf problem_of = [](const Design& design) {
+    const ProblemOf plain = of_layers(2, 8, {{1, 1, 1}, {1, 1, 1}});
+    auto problem = plain(design);
+    problem->limit[0] = 10;
+    for (std::size_t s = 0; s < 2; ++s) {
+      const bool less = !design.relief.empty() && design.relief[s] == 1;
+      problem->stages[s].held = problem->stages[s].kept = less ? 1 : 10;
+      problem->stages[s].input += less ? 1 : 0;
+    }
+    return problem;
+  };
+  const Design start{{1, 1}, {0, 1}};
+  DesignOptions options{.ranks = false, .stages = false, .least_at_ends = 1, .work = 1'000'000};
+  const auto without = search_design({start}, problem_of, options);
+  REQUIRE(without);
+  CHECK(without->value == 40);
+  CHECK(without->design.relief.empty());
+  options.means = 1;
+  const auto with = search_design({start}, problem_of, options);
+  REQUIRE(with);
+  CHECK(with->design.relief == std::vector<std::uint8_t>{1, 0});
+  CHECK(with->value >= 32);
+  CHECK(with->value <= 35);
+  CHECK(replayed(*with, problem_of) == with->value);
+}
+
+TEST_CASE("design search: all that use a means use the same, whatever happens to stages") {
+  std::vector<Layer> layers(12, {2, 2, 1});
+  // Of three means the second is the only one that has room.
+  const ProblemOf plain = of_layers(3, 6, layers);
+  const ProblemOf problem_of = [&](const Design& design) -> std::optional<Problem> {
+    CHECK((design.relief.empty() || design.relief.size() == design.layers.size()));
+    std::size_t used = 0;
+    for (const std::uint8_t one : design.relief) {
+      CHECK((one == 0 || used == 0 || one == used));
+      if (one > 0) used = one;
+    }
+    return used == 2 ? plain(design) : std::nullopt;
+  };
+  Design start = loop(12, 3, 2);
+  start.relief.assign(6, 2);
+  const auto found = search_design({start}, problem_of, {.most_stages = 12, .means = 3, .work = 1'000'000});
+  REQUIRE(found);
+  CHECK(replayed(*found, problem_of) == found->value);
+}
+
 TEST_CASE("design search: it can be stopped, and has an answer then") {
   const std::vector<Layer> layers(40, {10, 11, 7});
   const ProblemOf problem_of = of_layers(4, 32, layers);

@@ -216,4 +216,47 @@ TEST_CASE("what copies activations to the host copies those of as few stages as 
     if (op.kind() == OpKind::Offload) CHECK(op.stage() == Stage(0));
 }
 
+TEST_CASE("layers, placement and which stages recompute are chosen together") {
+  const Assignments workload = {{"ranks", "4"},
+                                {"microbatches", "8"},
+                                {"schedule", "\"1f1b\""},
+                                {"costs.model", "\"llama3-8b\""},
+                                {"costs.hardware", "\"h100\""},
+                                {"costs.seq", "4096"},
+                                {"costs.micro_batch", "2"},
+                                {"costs.flash", "false"},
+                                {"memory.limit_bytes", "60000000000"}};
+  const auto best_of = [&](std::initializer_list<Vary> vary) {
+    study::PlanOptions options;
+    for (const Vary one : vary) options.vary.add(one);
+    options.seconds = 2;
+    const Plan plan = study::make_plan(workload, options, {});
+    REQUIRE_FALSE(plan.candidates.empty());
+    return plan.candidates.front();
+  };
+  const PlanCandidate apart = best_of({Vary::Order, Vary::Recompute, Vary::Layers});
+  const PlanCandidate together =
+      best_of({Vary::Order, Vary::Recompute, Vary::Layers, Vary::Placement, Vary::Chunks});
+  CHECK(static_cast<double>(together.step_time) < 0.99 * static_cast<double>(apart.step_time));
+  CHECK(together.name.find("layers with it, recompute ") != std::string::npos);
+  // What was chosen is what is printed: the configuration, the limit, and the run of both.
+  const io::Config config = study::config_of(together.config);
+  CHECK(config.options.recompute.on);
+  CHECK_FALSE(config.options.recompute.stages.empty());
+  CHECK(config.options.recompute.stages.size() < static_cast<std::size_t>(together.run.schedule->stages()));
+  CHECK(study::over_limit_text(together.run).empty());
+}
+
+TEST_CASE("a plan says of a means that it could not try what stands in its way") {
+  Assignments workload = tight();
+  workload["costs.forward"] = "1";
+  workload["costs.backward"] = "2";
+  workload["memory.limit_bytes"] = "35";
+  const Plan plan = plan_of(workload, {Vary::Offload});
+  const auto said =
+      std::ranges::find(plan.rejected, "1f1b, offload on some stages", &study::PlanRejected::name);
+  REQUIRE(said != plan.rejected.end());
+  CHECK(said->why.find("costs.offload is missing") != std::string::npos);
+}
+
 }  // namespace some_stages_test

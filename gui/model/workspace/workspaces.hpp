@@ -4,8 +4,8 @@
 //
 // Opening takes the place of everything that stands in the window, in steps: the configuration, then snapshots and files one after the other in
 // jobs, then what refers to them. A file that cannot be read is said; the rest opens. Once a workspace has a name it is written a second after a
-// change and at the end of the program, whole or not at all; what somebody else has written there meanwhile is left as it is. Without a name the window's state is kept in the folder of the settings, for
-// `reopen-last`.
+// change and at the end of the program, whole or not at all; what somebody else has written there meanwhile is left as it is. Without a name the
+// window's state is kept in the folder of the settings, for `reopen-last`.
 
 #include <chrono>
 #include <deque>

@@ -1,10 +1,11 @@
 #pragma once
 
-// Layers to stages, stages to ranks and the order, chosen together.
+// Layers to stages, stages to ranks, what stages do to hold less, and the order, chosen together.
 //
 // An order alone cannot be shorter than the rank with most work; which rank that is and when its work can begin is a matter of the split and
-// the placement. So all three change in one search: a layer or a boundary moves, stages change ranks, are cut or joined, the policy of the
-// order changes; each design is judged by the order that its policy plays (sim/orders/search/policy.hpp).
+// the placement, and under a memory limit of who recomputes. So all change in one search: a layer or a boundary moves, stages change ranks, are
+// cut or joined, recompute or no longer do, the policy of the order changes; each design is judged by the order that its policy plays
+// (sim/orders/search/policy.hpp).
 
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,8 @@ struct Design {
   std::vector<int>
       layers;  ///< [stage]; the first and the last may have none, where they have work all the same
   std::vector<std::size_t> rank;  ///< [stage]; every rank has a stage
+  /// [stage]: which of DesignOptions::means it uses to hold less, from 1; 0: none. Stages that use one use the same. Empty: none does.
+  std::vector<std::uint8_t> relief = {};
 
   friend bool operator==(const Design&, const Design&) = default;
 };
@@ -32,7 +35,8 @@ struct DesignOptions {
   bool ranks = true;   ///< which rank has which stage
   bool stages = true;  ///< how many there are
   std::size_t most_stages = 0;
-  int least_at_ends = 0;  ///< layers that the first and the last stage need
+  int least_at_ends = 0;   ///< layers that the first and the last stage need
+  std::uint8_t means = 0;  ///< ways in which stages can hold less, of which a problem is asked by number
   /// Ops to be timed by one of four chains of the search, as SearchOptions::work.
   std::int64_t work = 20'000'000;
   std::uint64_t seed = 1;

@@ -54,6 +54,10 @@ bool cut_stage(Design& design, Policy& policy, std::size_t ranks, std::size_t mo
   design.layers.insert(design.layers.begin() + at(stage) + 1, design.layers[stage] - first);
   design.layers[stage] = first;
   design.rank.insert(design.rank.begin() + at(stage) + 1, to);
+  if (!design.relief.empty()) {
+    const std::uint8_t same = design.relief[stage];
+    design.relief.insert(design.relief.begin() + at(stage), same);
+  }
   const StagePolicy like = policy.stages[stage];
   policy.stages.insert(policy.stages.begin() + at(stage), like);
   return true;
@@ -67,7 +71,27 @@ bool join_stages(Design& design, Policy& policy, Random& random) {
   design.layers[stage] += design.layers[stage + 1];
   design.layers.erase(design.layers.begin() + at(stage) + 1);
   design.rank.erase(design.rank.begin() + at(stage) + 1);
+  if (!design.relief.empty()) design.relief.erase(design.relief.begin() + at(stage) + 1);
   policy.stages.erase(policy.stages.begin() + at(stage) + 1);
+  return true;
+}
+
+/// A stage, or a run of them, uses a means or no longer does; or all that use one use another.
+bool change_relief(Design& design, std::size_t means, Random& random) {
+  const std::size_t stages = design.layers.size();
+  design.relief.resize(stages);
+  const std::size_t used = std::ranges::max(design.relief);
+  if (used > 0 && means > 1 && random.below(8) == 0) {
+    const auto other = static_cast<std::uint8_t>(1 + (used + random.below(means - 1)) % means);
+    for (std::uint8_t& one : design.relief) one = one == 0 ? one : other;
+    return true;
+  }
+  const std::size_t first = random.below(stages);
+  const std::size_t length = random.below(3) == 0 ? 1 + random.below(stages) : 1;
+  const auto to = static_cast<std::uint8_t>(design.relief[first] > 0 ? 0
+                                            : used > 0               ? used
+                                                                     : 1 + random.below(means));
+  for (std::size_t s = first; s < std::min(stages, first + length); ++s) design.relief[s] = to;
   return true;
 }
 
@@ -101,6 +125,7 @@ void change_policy(Policy& policy, std::int32_t microbatches, Random& random) {
 constexpr std::size_t kLayerMoves = 45;
 constexpr std::size_t kRankMoves = 15;
 constexpr std::size_t kStageMoves = 6;
+constexpr std::size_t kReliefMoves = 12;
 
 }  // namespace
 
@@ -115,6 +140,8 @@ Changed change_design(Design& design, Policy& policy, const DesignOptions& optio
   } else if (draw < kLayerMoves + kRankMoves + kStageMoves && options.ranks && options.stages) {
     done = random.below(2) == 0 ? cut_stage(design, policy, ranks, options.most_stages, random)
                                 : join_stages(design, policy, random);
+  } else if (draw >= 100 - kReliefMoves && options.means > 0) {
+    done = change_relief(design, options.means, random);
   } else {
     change_policy(policy, microbatches, random);
     return Changed::Policy;
