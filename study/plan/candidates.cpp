@@ -9,6 +9,7 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/memory.hpp"
+#include "study/run/scenario_run.hpp"
 #include "study/run/schedule_rows.hpp"
 #include "study/run/training.hpp"
 
@@ -152,6 +153,11 @@ std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions&
     }
   }
   return multiplied(std::move(out), choices_of(workload, options));
+}
+
+Ticks p95_of(const Run& run, std::uint64_t seed) {
+  constexpr int kScenarios = 400;
+  return run_scenarios(run, {kScenarios, seed}).makespan.p95;
 }
 
 bool is_searchable(const Schedule& schedule) {

@@ -32,6 +32,9 @@ void weigh_bound(PlanCandidate& candidate);
 /// "92.4 GB on rank 0, 12.4 GB over its limit"; "" where all ranks keep theirs.
 [[nodiscard]] std::string over_limit_text(const Run& run);
 
+/// The makespan that 95 % of 400 scenarios under costs.noise stay within. Throws InputError where noise cannot be drawn for the run.
+[[nodiscard]] Ticks p95_of(const Run& run, std::uint64_t seed);
+
 /// Whether searches for orders know all that the run does: one copy of the model, whole sequences, the head on the last stage.
 [[nodiscard]] bool is_searchable(const Schedule& schedule);
 

@@ -93,6 +93,104 @@ void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& cand
   weigh_bound(candidate);
 }
 
+/// Orders on the ranks of some candidates, each a candidate of its own.
+class Searcher {
+ public:
+  Searcher(const std::vector<const PlanCandidate*>& kin, const PlanOptions& options, const Limits& limits)
+      : kin_(kin), like_(*kin.front()), options_(options), limits_(limits), name_(searched_name(like_)) {}
+
+  std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) {
+    const auto problem = problem_of(like_.run);
+    if (!problem) return std::nullopt;
+    const auto found = orders::search_order(*problem, starts(*problem), search_options(work));
+    if (!found) return std::nullopt;
+    if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty())
+      warnings.push_back(name_ +
+                         ": searched with the durations of stages; what single microbatches take counts in "
+                         "the simulation of it");
+    auto out = options_.objective == PlanObjective::P95 ? steadiest(*problem, *found)
+                                                        : candidate(*problem, found->order);
+    if (!out || (out->step_time >= shortest_ && !is_steadier(*out))) return std::nullopt;
+    take_bound(found->bound, like_.run, *out);
+    return out;
+  }
+
+ private:
+  /// Those that the kin run, and the shortest step among those that fit.
+  std::vector<orders::StartOrder> starts(const orders::Problem& problem) {
+    std::vector<orders::StartOrder> out;
+    for (const PlanCandidate* one : kin_) {
+      if (over_limit_text(one->run).empty() && one->step_time < shortest_) {
+        shortest_ = one->step_time;
+        shortest_kin_ = one;
+      }
+      if (auto order = orders::order_of(problem, *one->run.schedule))
+        out.push_back({one->name, std::move(*order)});
+    }
+    return out;
+  }
+
+  [[nodiscard]] orders::SearchOptions search_options(std::int64_t work) const {
+    constexpr std::size_t kRunnersUp = 8;
+    orders::SearchOptions out{.work = work, .seed = options_.seed, .threads = options_.threads};
+    if (options_.objective == PlanObjective::P95) out.runners_up = kRunnersUp;
+    if (options_.progress)
+      out.progress = [this](const orders::SearchProgress& now) {
+        return options_.progress(name_, progress_text(now, like_.run.timeline.unit));
+      };
+    return out;
+  }
+
+  /// Nothing where its run does not fit.
+  [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
+                                                       const orders::Order& order) const {
+    auto schedule = std::make_shared<const Schedule>(
+        orders::schedule_of(problem, like_.run.schedule->placement(), order));
+    Run run = evaluate_schedule(schedule, name_, config_of(like_.config), limits_);
+    if (!over_limit_text(run).empty()) return std::nullopt;
+    PlanCandidate out = candidate_of({name_, searched_config(like_.config, options_), ""}, std::move(run));
+    out.order = std::move(schedule);
+    return out;
+  }
+
+  /// Of the best order and those near it the one that noise makes longest by least.
+  [[nodiscard]] std::optional<PlanCandidate> steadiest(const orders::Problem& problem,
+                                                       const orders::FoundOrder& found) const {
+    std::optional<PlanCandidate> best;
+    const auto weigh = [&](const orders::Order& order) {
+      auto one = candidate(problem, order);
+      if (!one) return;
+      one->p95 = p95_if_any(one->run);
+      if (!best || one->p95 < best->p95) best = std::move(one);
+    };
+    weigh(found.order);
+    for (const orders::Order& order : found.runners_up) weigh(order);
+    return best;
+  }
+
+  /// Whether it has the shorter p95 than the kin with the shortest step.
+  [[nodiscard]] bool is_steadier(const PlanCandidate& one) const {
+    return one.p95 && shortest_kin_ != nullptr && one.p95 < p95_if_any(shortest_kin_->run);
+  }
+
+  /// Nothing for runs that noise cannot be drawn for: with recomputation.
+  [[nodiscard]] std::optional<Ticks> p95_if_any(const Run& run) const {
+    try {
+      return p95_of(run, options_.seed);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  const std::vector<const PlanCandidate*>& kin_;
+  const PlanCandidate& like_;
+  const PlanOptions& options_;
+  const Limits& limits_;
+  std::string name_;
+  Ticks shortest_ = kMaxTicks;
+  const PlanCandidate* shortest_kin_ = nullptr;
+};
+
 }  // namespace
 
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
@@ -134,37 +232,7 @@ Assignments searched_config(const Assignments& kin, const PlanOptions& options) 
 std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
                                                 const PlanOptions& options, const Limits& limits,
                                                 std::int64_t work, std::vector<std::string>& warnings) {
-  const PlanCandidate& like = *kin.front();
-  const auto problem = problem_of(like.run);
-  if (!problem) return std::nullopt;
-  std::vector<orders::StartOrder> starts;
-  Ticks shortest = kMaxTicks;
-  for (const PlanCandidate* one : kin) {
-    if (over_limit_text(one->run).empty()) shortest = std::min(shortest, one->step_time);
-    if (auto order = orders::order_of(*problem, *one->run.schedule))
-      starts.push_back({one->name, std::move(*order)});
-  }
-  orders::SearchOptions search{.work = work, .seed = options.seed, .threads = options.threads};
-  const std::string name = searched_name(like);
-  if (options.progress)
-    search.progress = [&](const orders::SearchProgress& now) {
-      return options.progress(name, progress_text(now, like.run.timeline.unit));
-    };
-  const auto found = orders::search_order(*problem, starts, search);
-  if (!found) return std::nullopt;
-  if (!like.run.costs->microbatch_scale.empty() || !like.run.costs->per_op.empty())
-    warnings.push_back(name +
-                       ": searched with the durations of stages; what single microbatches take counts in the "
-                       "simulation of it");
-  auto schedule = std::make_shared<const Schedule>(
-      orders::schedule_of(*problem, like.run.schedule->placement(), found->order));
-  const io::Config config = config_of(like.config);
-  Run run = evaluate_schedule(schedule, name, config, limits);
-  if (!over_limit_text(run).empty() || run.metrics->step_time >= shortest) return std::nullopt;
-  PlanCandidate candidate = candidate_of({name, searched_config(like.config, options), ""}, std::move(run));
-  candidate.order = std::move(schedule);
-  take_bound(found->bound, like.run, candidate);
-  return candidate;
+  return Searcher(kin, options, limits).run(work, warnings);
 }
 
 }  // namespace pipeloom::study

@@ -27,7 +27,8 @@ struct ProblemParts {
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
 
 /// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
-/// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`.
+/// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`. Where p95 is
+/// the objective, of orders near the best the one with the shortest p95; it may be as long as the shortest of `kin`.
 [[nodiscard]] std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
                                                               const PlanOptions& options,
                                                               const Limits& limits, std::int64_t work,

@@ -21,7 +21,6 @@
 #include "study/plan/orders.hpp"
 #include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run/scenario_run.hpp"
 #include "study/run/schedule_rows.hpp"
 
 namespace pipeloom::study {
@@ -31,8 +30,7 @@ constexpr std::array<std::string_view, 6> kObjectives = {"step_time",    "makesp
                                                          "tokens_per_s", "peak_bytes", "p95"};
 constexpr std::array<std::string_view, kVaries> kVaryNames = {
     "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order"};
-/// Scenarios behind a p95, and for how many of the best candidates it is found.
-constexpr int kScenarios = 400;
+/// For how many of the best candidates a p95 is found.
 constexpr std::size_t kScenarioCandidates = 8;
 /// Of the best candidates, so many get their layers dealt out anew.
 constexpr std::size_t kDealtOut = 3;
@@ -321,7 +319,7 @@ class Planner {
     for (std::size_t i = 0; i < std::min(kScenarioCandidates, plan_.candidates.size()); ++i) {
       PlanCandidate& candidate = plan_.candidates[i];
       try {
-        candidate.p95 = run_scenarios(candidate.run, {kScenarios, options_.seed}).makespan.p95;
+        if (!candidate.p95) candidate.p95 = p95_of(candidate.run, options_.seed);
       } catch (const InputError& error) {
         plan_.warnings.push_back(candidate.name + ": no p95: " + error.what());
       }

@@ -193,6 +193,36 @@ TEST_CASE("A search never makes a start worse, and passes over those that break 
   CHECK(keeps_limits(problem, found->order));
 }
 
+TEST_CASE("Runners-up are other orders of nearly the best value, also where that is proven", "[orders]") {
+  test::Random random(29);
+  int proven = 0;
+  int kept = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Drawn drawn = draw(random);
+    const auto found =
+        search_order(drawn.problem, {}, {.work = 30'000, .seed = random.bits(), .runners_up = 3});
+    REQUIRE(found);
+    CAPTURE(i);
+    CHECK(found->runners_up.size() <= 3);
+    std::vector<Order> all = {found->order};
+    Ticks last = found->value;
+    for (const Order& order : found->runners_up) {
+      CHECK(std::ranges::find(all, order) == all.end());
+      CHECK(keeps_limits(drawn.problem, order));
+      const auto value = value_of(drawn.problem, order);
+      REQUIRE(value);
+      CHECK(*value >= last);
+      CHECK(static_cast<double>(*value) <= 1.02 * static_cast<double>(found->value));
+      last = *value;
+      all.push_back(order);
+    }
+    kept += found->runners_up.empty() ? 0 : 1;
+    proven += found->proven && !found->runners_up.empty() ? 1 : 0;
+  }
+  CHECK(kept > 30);
+  CHECK(proven > 10);
+}
+
 TEST_CASE("A stopped search gives what it has", "[orders]") {
   const Placement placement = Placement::wave(6, 2);
   const Problem problem = make_problem(placement, 40, uniform_terms(placement, {.delay = 1}),

@@ -24,6 +24,8 @@ constexpr double kAllShares = kShares[0] + kShares[1] + kShares[2];
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
+/// Runners-up are so near to the best.
+constexpr double kNear = 1.02;
 
 class Search {
  public:
@@ -40,17 +42,34 @@ class Search {
     if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
+    keep_runners_up();
     return std::move(found_);
   }
 
  private:
-  [[nodiscard]] bool done() const { return stopped_ || found_.value <= found_.bound.value; }
+  [[nodiscard]] bool done() const { return stopped_ || found_.value <= enough(found_.bound.value); }
+  /// The value at which nothing more is sought.
+  [[nodiscard]] Ticks enough(Ticks bound) const { return options_.runners_up > 0 ? -1 : bound; }
 
   void take(const Order& order, Ticks value, const std::string& origin) {
+    if (options_.runners_up > 0 && is_near(value)) seen_.push_back({.order = order, .value = value});
     if (value >= found_.value) return;
     found_.order = order;
     found_.value = value;
     found_.origin = origin;
+  }
+
+  [[nodiscard]] bool is_near(Ticks value) const {
+    return static_cast<double>(value) <= kNear * static_cast<double>(found_.value);
+  }
+  void keep_runners_up() {
+    std::ranges::stable_sort(seen_, {}, &Best::value);
+    for (Best& one : seen_) {
+      if (found_.runners_up.size() == options_.runners_up || !is_near(one.value)) return;
+      const bool known = one.order == found_.order ||
+                         std::ranges::find(found_.runners_up, one.order) != found_.runners_up.end();
+      if (!known) found_.runners_up.push_back(std::move(one.order));
+    }
   }
 
   void take_starts(const std::vector<StartOrder>& starts) {
@@ -60,15 +79,16 @@ class Search {
     }
   }
 
-  /// Plays a policy at full size.
-  void play(Player& player, const RankedPolicy& policy) {
-    const auto value = player.play(policy.policy);
-    if (!value) return;
+  /// Plays a policy at full size and keeps its order where that is the best so far.
+  std::optional<Ticks> play(Player& player, const Policy& policy) {
+    const auto value = player.play(policy);
+    if (!value) return value;
     if (*value < own_value_) {
       own_value_ = *value;
       own_order_ = player.words();
     }
     take(player.words(), *value, "policy");
+    return value;
   }
 
   void take_policies() {
@@ -77,11 +97,9 @@ class Search {
     for (std::vector<Policy>& family : first_policies(problem_)) {
       families.emplace_back();
       for (Policy& policy : family) {
-        const auto value = player.play(policy);
+        const auto value = play(player, policy);
         if (!value) continue;
-        const double mean = player.mean_lateness();
-        play(player, {policy, *value, mean});
-        families.back().push_back({std::move(policy), *value, mean});
+        families.back().push_back({std::move(policy), *value, player.mean_lateness()});
         if (done()) return;
       }
       std::ranges::stable_sort(families.back(), {}, &RankedPolicy::value);
@@ -116,7 +134,7 @@ class Search {
                  best[i] = search_policies(problem, first, chain);
                });
     Player player(problem_);
-    for (const RankedPolicy& policy : best) play(player, policy);
+    for (const RankedPolicy& found : best) play(player, found.policy);
   }
 
   /// Hot chains from the best that a policy gave and what came of it, cold ones from the best of all.
@@ -135,7 +153,7 @@ class Search {
     std::ranges::stable_sort(best, [](const Best& a, const Best& b) {
       return std::pair(a.value, a.work) < std::pair(b.value, b.work);
     });
-    take(best.front().order, best.front().value, origin);
+    for (const Best& one : best) take(one.order, one.value, origin);
   }
   [[nodiscard]] bool is_own(std::size_t chain) const { return chain % 2 == 0 && !own_order_.words.empty(); }
 
@@ -158,7 +176,7 @@ class Search {
   void run_chains(Ticks bound, double share, const Work& work) {
     ++phase_;
     const auto allowed = static_cast<std::int64_t>(share * static_cast<double>(options_.work));
-    Shared shared{.bound = bound, .enough = std::numeric_limits<std::int64_t>::max()};
+    Shared shared{.bound = enough(bound), .enough = std::numeric_limits<std::int64_t>::max()};
     orders::run_chains(
         kChains, options_.threads,
         [&](std::size_t i) {
@@ -184,6 +202,7 @@ class Search {
   Order own_order_;
   Ticks own_value_ = kMaxTicks;
   std::vector<RankedPolicy> policies_;
+  std::vector<Best> seen_;  // where runners-up are wanted: all that were near the best then
   std::uint64_t phase_ = 0;
   double spent_ = 0;  // share of the work, by the phases before
   bool stopped_ = false;

@@ -34,6 +34,9 @@ struct SearchOptions {
   std::int64_t work = 20'000'000;
   std::uint64_t seed = 1;
   int threads = 1;
+  /// How many other orders of nearly the best value to keep. With any the search does all of its work, though an order be proven the best: what
+  /// is sought then is how they differ besides.
+  std::size_t runners_up = 0;
   /// Asked now and then from the calling thread; false ends the search with what it has. May be empty.
   std::function<bool(const SearchProgress&)> progress = {};
 };
@@ -42,8 +45,9 @@ struct FoundOrder {
   Order order = {};
   Ticks value = kMaxTicks;
   Bound bound = {};  ///< the best of all_bounds(); "proof": all orders that could be shorter were tried
-  std::string origin = {};  ///< a start's name, "policy", "following", "annealing", "proof"
-  bool proven = false;      ///< no order is better
+  std::string origin = {};             ///< a start's name, "policy", "following", "annealing", "proof"
+  bool proven = false;                 ///< no order is better
+  std::vector<Order> runners_up = {};  ///< best first, all different, within 2 % of the value
   /// (value - bound) / bound; 0 where the bound is 0.
   [[nodiscard]] double gap() const {
     return bound.value <= 0 ? 0 : static_cast<double>(value - bound.value) / static_cast<double>(bound.value);
