@@ -33,6 +33,17 @@ struct Tally {
   double gap = 0;  ///< sum of found / bound - 1
   double seconds = 0;
 
+  void add(const Tally& other) {
+    cases += other.cases;
+    worse += other.worse;
+    worst = std::max(worst, other.worst);
+    better += other.better;
+    gain += other.gain;
+    proven += other.proven;
+    gap += other.gap;
+    seconds += other.seconds;
+  }
+
   [[nodiscard]] double mean_gain() const { return 100 * gain / cases; }
   [[nodiscard]] double mean_gap() const { return 100 * gap / cases; }
 };
@@ -72,6 +83,12 @@ void run_case(const OrderCase& one, Ticks recorded, const Asked& asked, Tally& t
 /// "0.25p" to "2.00p": room for so many activations per rank.
 std::string limit_name(const OrderCase& one) {
   return fmt::format("{:.2f}p", one.share());
+}
+
+/// Few, some or many microbatches: what can be gained falls with them.
+std::string size_name(const OrderCase& one) {
+  const std::size_t m = one.problem.microbatches;
+  return m <= one.problem.ranks() ? ", m <= p" : m <= 2 * one.problem.ranks() ? ", m <= 2p" : ", more";
 }
 
 std::size_t size_of(const OrderCase& one) {
@@ -181,7 +198,10 @@ TEST_CASE("order grid: the whole", "[.]") {
     if (!one.least || one.fused || i++ % every != 0) continue;
     const bool named = one.limited && one.schedule != "ILP";
     const std::string set = one.schedule + (named ? " " + limit_name(one) : "");
-    run_case(one, *one.least, {Objective::Window, !one.linear, work}, tallies[set]);
+    Tally tally;
+    run_case(one, *one.least, {Objective::Window, !one.linear, work}, tally);
+    tallies[set].add(tally);
+    if (!one.linear) tallies[set + size_name(one)].add(tally);
   }
   for (const auto& [set, t] : tallies)
     fmt::print("| {} | {} | {} ({:.2f} %) | {} | {:.2f} % | {} | {:.3f} % | {:.2f} |\n", set, t.cases,
