@@ -59,11 +59,16 @@ struct Means {
   estimate::Setting setting;
 };
 
+/// Whether single stages may turn recomputation on and off: targets say it for all alike.
+bool may_relieve(const PlanOptions& options) {
+  return options.vary.has(Vary::Recompute) && options.target == nullptr;
+}
+
 /// Recomputation that single stages can do, where it may vary; without any of the candidate's own.
 std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
   std::vector<Means> out;
   for (const Relief& relief : reliefs()) {
-    if (relief.vary != Vary::Recompute || !options.vary.has(relief.vary)) continue;
+    if (relief.vary != Vary::Recompute || !may_relieve(options)) continue;
     Assignments config = plain;
     config[relief.key] = relief_value(relief, {0});
     try {
@@ -78,7 +83,7 @@ std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, 
 /// The configuration of an order without what stages do to hold less, where that may vary.
 Assignments plain_config(const PlanCandidate& from, const PlanOptions& options) {
   Assignments out = searched_config(from.config, options);
-  if (options.vary.has(Vary::Recompute))
+  if (may_relieve(options))
     std::erase_if(out, [](const auto& entry) { return entry.first.starts_with("options.recompute"); });
   return out;
 }
@@ -99,7 +104,8 @@ class CoDesigner {
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
     // What single stages or passes recompute, and may not vary, is not carried over to others.
     if (!setting_.recomputing.empty() || setting_.keeps_some || schedule_.has_copies()) return std::nullopt;
-    orders::DesignOptions search{.ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
+    orders::DesignOptions search{.layers = options_.vary.has(Vary::Layers),
+                                 .ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
                                  .stages = options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
                                  .means = static_cast<std::uint8_t>(means_.size()),
@@ -182,9 +188,9 @@ class CoDesigner {
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Design& design,
                                                        Schedule schedule) const {
     const Placement& placement = schedule.placement();
-    Variant variant{
-        fmt::format("searched {} v={}, layers with it", placement_name(placement), placement.chunks()),
-        with_layers(assignments_, design.layers), ""};
+    Variant variant{fmt::format("searched {} v={}{}", placement_name(placement), placement.chunks(),
+                                options_.vary.has(Vary::Layers) ? ", layers with it" : ""),
+                    with_layers(assignments_, design.layers), ""};
     if (const std::vector<int> stages = relieved_stages(design); !stages.empty()) {
       const Relief& relief = *means_[used_means(design) - 1].relief;
       variant.name += relief_words(relief, stages);
@@ -247,6 +253,7 @@ std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,
                                                   const PlanOptions& options, const Limits& limits) {
+  if (!options.vary.has(Vary::Layers) && !may_relieve(options)) return std::nullopt;
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate* one : candidates)
     if (is_searchable(*one->run.schedule) && (best == nullptr || one->step_time < best->step_time))

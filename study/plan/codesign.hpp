@@ -13,8 +13,9 @@ namespace pipeloom::study {
 [[nodiscard]] std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from,
                                                               const Limits& limits);
 
-/// Layers, placement and order changed together (sim/orders/designs), from the designs of these candidates (best first) and from loops and V shapes,
-/// as far as may vary. Nothing where that is not faster than the fastest that has one copy of the model and whole sequences.
+/// Layers, placement, recomputation of single stages and order changed together (sim/orders/designs), from the designs of these candidates (best
+/// first) and from loops and V shapes, as far as may vary. Nothing where neither layers nor recomputation may, or where that is not faster than the
+/// fastest that has one copy of the model and whole sequences.
 [[nodiscard]] std::optional<PlanCandidate> codesigned_candidate(
     const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
 

@@ -233,7 +233,7 @@ class Planner {
       if (auto candidate = searched_candidate(kin, options_, limits_, work, plan_.warnings))
         found.push_back(std::move(*candidate));
     std::ranges::move(found, std::back_inserter(plan_.candidates));
-    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model"))
+    if (workload_.contains("costs.model"))
       if (auto best = codesigned_candidate(best_first(), options_, limits_))
         plan_.candidates.push_back(std::move(*best));
   }

@@ -130,6 +130,12 @@ TEST_CASE("design search: what may not change stays") {
   REQUIRE(same_stages);
   CHECK(same_stages->design.rank.size() == start.rank.size());
   CHECK(same_stages->value <= layers_only->value);
+  const auto same_layers =
+      search_design({start}, problem_of, {.layers = false, .most_stages = 12, .work = 1'000'000});
+  REQUIRE(same_layers);
+  CHECK(same_layers->design.layers == start.layers);
+  CHECK(same_layers->design.rank != start.rank);  // the longest stages are not all last
+  CHECK(same_layers->value >= same_stages->value);
   const auto all = search_design({start}, problem_of, {.most_stages = 8, .work = 1'000'000});
   REQUIRE(all);
   CHECK(all->design.layers.size() <= 8);

@@ -9,6 +9,7 @@
 #include "study/estimate/estimated_run.hpp"
 #include "study/plan/plan.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/targets.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
@@ -245,6 +246,27 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
   CHECK_FALSE(config.options.recompute.stages.empty());
   CHECK(config.options.recompute.stages.size() < static_cast<std::size_t>(together.run.schedule->stages()));
   CHECK(study::over_limit_text(together.run).empty());
+}
+
+TEST_CASE("for a target recomputation stays one for all stages") {
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Order, Vary::Recompute, Vary::Layers}) options.vary.add(one);
+  options.seconds = 1;
+  options.target = &study::target_named("torch-2.15");
+  const Plan plan = study::make_plan({{"ranks", "4"},
+                                      {"microbatches", "8"},
+                                      {"schedule", "\"1f1b\""},
+                                      {"costs.model", "\"llama3-8b\""},
+                                      {"costs.hardware", "\"h100\""},
+                                      {"costs.micro_batch", "2"},
+                                      {"costs.flash", "false"},
+                                      {"memory.limit_bytes", "60000000000"}},
+                                     options, {});
+  REQUIRE_FALSE(plan.candidates.empty());
+  for (const PlanCandidate& candidate : plan.candidates) {
+    CAPTURE(candidate.name);
+    CHECK(study::config_of(candidate.config).options.recompute.stages.empty());
+  }
 }
 
 TEST_CASE("a plan says of a means that it could not try what stands in its way") {

@@ -31,9 +31,10 @@ struct Design {
 using ProblemOf = std::function<std::optional<Problem>(const Design&)>;
 
 struct DesignOptions {
-  /// What may change. Layers always may.
+  /// What may change.
+  bool layers = true;  ///< which stage has how many
   bool ranks = true;   ///< which rank has which stage
-  bool stages = true;  ///< how many there are
+  bool stages = true;  ///< how many there are, where layers and ranks may change
   std::size_t most_stages = 0;
   int least_at_ends = 0;   ///< layers that the first and the last stage need
   std::uint8_t means = 0;  ///< ways in which stages can hold less, of which a problem is asked by number

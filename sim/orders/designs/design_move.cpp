@@ -127,24 +127,42 @@ constexpr std::size_t kRankMoves = 15;
 constexpr std::size_t kStageMoves = 6;
 constexpr std::size_t kReliefMoves = 12;
 
+enum class Kind : std::uint8_t { Layers, Ranks, Stages, Relief, Policy };
+
+/// One that may change; where layers may not, half of their share goes to relief.
+Kind draw_kind(const DesignOptions& options, Random& random) {
+  const std::size_t draw = random.below(100);
+  const bool relief = options.means > 0;
+  if (draw < kLayerMoves && options.layers) return Kind::Layers;
+  if (draw < kLayerMoves) return relief && random.below(2) == 0 ? Kind::Relief : Kind::Policy;
+  if (draw < kLayerMoves + kRankMoves) return options.ranks ? Kind::Ranks : Kind::Policy;
+  if (draw < kLayerMoves + kRankMoves + kStageMoves)
+    return options.layers && options.ranks && options.stages ? Kind::Stages : Kind::Policy;
+  return draw >= 100 - kReliefMoves && relief ? Kind::Relief : Kind::Policy;
+}
+
 }  // namespace
 
 Changed change_design(Design& design, Policy& policy, const DesignOptions& options, std::size_t ranks,
                       std::int32_t microbatches, Random& random) {
-  const std::size_t draw = random.below(100);
   bool done = false;
-  if (draw < kLayerMoves) {
-    done = move_layer(design, options, random);
-  } else if (draw < kLayerMoves + kRankMoves && options.ranks) {
-    done = random.below(2) == 0 ? swap_ranks(design, random) : move_stage(design, ranks, random);
-  } else if (draw < kLayerMoves + kRankMoves + kStageMoves && options.ranks && options.stages) {
-    done = random.below(2) == 0 ? cut_stage(design, policy, ranks, options.most_stages, random)
-                                : join_stages(design, policy, random);
-  } else if (draw >= 100 - kReliefMoves && options.means > 0) {
-    done = change_relief(design, options.means, random);
-  } else {
-    change_policy(policy, microbatches, random);
-    return Changed::Policy;
+  switch (draw_kind(options, random)) {
+    case Kind::Layers:
+      done = move_layer(design, options, random);
+      break;
+    case Kind::Ranks:
+      done = random.below(2) == 0 ? swap_ranks(design, random) : move_stage(design, ranks, random);
+      break;
+    case Kind::Stages:
+      done = random.below(2) == 0 ? cut_stage(design, policy, ranks, options.most_stages, random)
+                                  : join_stages(design, policy, random);
+      break;
+    case Kind::Relief:
+      done = change_relief(design, options.means, random);
+      break;
+    case Kind::Policy:
+      change_policy(policy, microbatches, random);
+      return Changed::Policy;
   }
   return done ? Changed::Design : Changed::Nothing;
 }
