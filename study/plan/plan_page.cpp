@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -7,6 +8,8 @@
 #include "sim/layout/megatron_layout.hpp"
 #include "sim/memory.hpp"
 #include "study/plan/plan_shown.hpp"
+#include "study/plan/relief.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
 #include "study/text/table.hpp"
 
@@ -151,11 +154,42 @@ std::string torch_lines(const PlanCandidate& winner, const std::string& word, co
       winner.run.schedule->microbatches(), file);
 }
 
+bool has_own_layers(const PlanCandidate& winner) {
+  return winner.config.contains("costs.layers") && !winner.layers.empty();
+}
+
+/// torchtitan's names of what each stage consists of, as TOML and JSON write lists.
+std::string module_lists(const std::vector<int>& layers) {
+  std::string out;
+  for (const auto& stage : layout::modules_of(layout::contents_of(layers),
+                                              layout::module_names(layout::Framework::Torchtitan, false)))
+    out += fmt::format("{}[\"{}\"]", out.empty() ? "" : ", ", fmt::join(stage, "\", \""));
+  return '[' + out + ']';
+}
+
 std::string titan_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
   const std::string what =
       word.empty() ? fmt::format("pipeline_parallel_schedule_csv = \"{}\"", file.empty() ? "ORDER.csv" : file)
                    : fmt::format("pipeline_parallel_schedule = \"{}\"", word);
-  return fmt::format("pipeline_parallel_degree = {}, {}", winner.run.schedule->ranks(), what);
+  std::string out = fmt::format("pipeline_parallel_degree = {}, {}", winner.run.schedule->ranks(), what);
+  if (has_own_layers(winner))
+    out += ", module_fqns_per_model_part = " + shortened(module_lists(winner.layers), 4096);
+  return out;
+}
+
+/// What a stage consists of and does besides the schedule, where the plan or its input says so: frameworks are told in many ways.
+std::string stages_lines(const PlanCandidate& winner) {
+  std::string out;
+  if (has_own_layers(winner))
+    out += fmt::format("  {:<11}{} of stages 0 to {}\n", "layers", fmt::join(winner.layers, ", "),
+                       winner.layers.size() - 1);
+  const RecomputeOption recompute = config_of(winner.config).options.recompute;
+  if (!recompute.on) return out;
+  const std::string what = recompute.modules.empty() ? "whole forwards" : recompute.modules;
+  const std::string where = recompute.stages.empty() ? "all" : stage_ranges_text(recompute.stages);
+  const std::string but =
+      recompute.keep > 0 ? fmt::format(", but for {} passes of each rank", recompute.keep) : "";
+  return out + fmt::format("  {:<11}{}, stages {}{}\n", "recompute", what, where, but);
 }
 
 std::string megatron_lines(const PlanCandidate& winner) {
@@ -189,7 +223,7 @@ std::string paste_text(const PlanCandidate& winner, const Target* target, const 
       lines = megatron_lines(winner);
     out += fmt::format("  {:<11}{}\n", one.name, lines);
   }
-  return out;
+  return out + stages_lines(winner);
 }
 
 std::string plan_page(const Plan& plan, const PlanStyle& style) {

@@ -22,8 +22,8 @@ struct PlanStyle {
 /// The table of candidates, those that lost and why, what would help.
 [[nodiscard]] std::string plan_page(const Plan& plan, const PlanStyle& style);
 
-/// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`. `schedule_file` is where its order
-/// was written, "" where it was not.
+/// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`; then its layers and which stages
+/// recompute, where these are chosen or given. `schedule_file` is where its order was written, "" where it was not.
 [[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target,
                                      const std::string& schedule_file);
 

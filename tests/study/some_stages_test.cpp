@@ -8,6 +8,7 @@
 
 #include "study/estimate/estimated_run.hpp"
 #include "study/plan/plan.hpp"
+#include "study/plan/plan_shown.hpp"
 #include "study/plan/relief.hpp"
 #include "study/plan/targets.hpp"
 #include "study/run/evaluate.hpp"
@@ -246,6 +247,13 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
   CHECK_FALSE(config.options.recompute.stages.empty());
   CHECK(config.options.recompute.stages.size() < static_cast<std::size_t>(together.run.schedule->stages()));
   CHECK(study::over_limit_text(together.run).empty());
+  // And what to paste says all of it, not the order alone.
+  const std::string paste = study::paste_text(together, nullptr, "order.csv");
+  CHECK(paste.find("module_fqns_per_model_part = [[\"tok_embeddings\", ") != std::string::npos);
+  CHECK(paste.find("\"layers.31\", \"norm\", \"lm_head\"]]") != std::string::npos);
+  CHECK(paste.find("recompute  ") != std::string::npos);
+  CHECK(paste.find(", stages " + study::stage_ranges_text(config.options.recompute.stages) + "\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("for a target recomputation stays one for all stages") {
