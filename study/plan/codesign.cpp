@@ -246,7 +246,8 @@ std::vector<orders::Design> starts_of(const PlanCandidate& best,
 std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const Limits& limits) {
   if (from.searched()) return std::nullopt;
   const Balanced balanced = balance_layers(config_of(from.config), limits, Balance::Time);
-  if (balanced.best.step_time >= from.step_time || balanced.best.over > 0) return std::nullopt;
+  const bool is_longer = balanced.best.step_time >= from.step_time;
+  if (balanced.best.over > 0 || (is_longer && over_limit_text(from.run).empty())) return std::nullopt;
   const Variant variant{from.name + ", balanced", with_layers(from.config, balanced.best.layers), ""};
   return candidate_of(variant, evaluate(config_of(variant.config), limits));
 }

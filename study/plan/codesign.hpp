@@ -9,7 +9,8 @@
 
 namespace pipeloom::study {
 
-/// The same schedule with the split of layers that balance_layers() finds for it. Nothing where that gains nothing, or where its order was searched for.
+/// The same schedule with the split of layers that balance_layers() finds for it. Nothing where that does not fit, where the schedule fits as it is and
+/// the split gains nothing, or where its order was searched for.
 [[nodiscard]] std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from,
                                                               const Limits& limits);
 

@@ -187,16 +187,21 @@ class Planner {
     for (Relieved& one : found) take(std::move(one.candidate), one.memory_of);
   }
 
-  /// The best schedules with layers dealt out for them.
+  /// The best schedules with layers dealt out for them; where none fits, those that come nearest to it.
   void add_balanced() {
     std::vector<PlanCandidate> found;
-    std::vector<const PlanCandidate*> from = best_first();
+    std::vector<std::pair<const PlanCandidate*, std::string>> from;
+    for (const PlanCandidate* one : best_first()) from.emplace_back(one, names_[one->name]);
+    if (from.empty()) {
+      for (const auto& [candidate, memory_of] : over_) from.emplace_back(&candidate, memory_of);
+      std::ranges::stable_sort(from, {}, [](const auto& one) { return one.first->peak; });
+    }
     from.resize(std::min(from.size(), kDealtOut));
-    for (const PlanCandidate* one : from) {
+    for (const auto& [one, memory_of] : from) {
       if (options_.progress && !options_.progress("layers of " + one->name, "")) break;
       try {
         if (auto candidate = balanced_candidate(*one, limits_)) {
-          names_[candidate->name] = names_[one->name];
+          names_[candidate->name] = memory_of;
           found.push_back(std::move(*candidate));
         }
       } catch (const Error& error) {

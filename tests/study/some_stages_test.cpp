@@ -256,6 +256,29 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
         std::string::npos);
 }
 
+TEST_CASE("where no schedule fits with the layers as they are, some fit with others") {
+  // The last of four stages holds the head besides its 8 of 32 layers and is alone over the limit; with fewer layers it is not.
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Recompute, Vary::Layers}) options.vary.add(one);
+  const Plan plan = study::make_plan({{"ranks", "4"},
+                                      {"microbatches", "8"},
+                                      {"schedule", "\"1f1b\""},
+                                      {"costs.model", "\"llama3-8b\""},
+                                      {"costs.hardware", "\"h100\""},
+                                      {"costs.seq", "4096"},
+                                      {"costs.flash", "false"},
+                                      {"memory.limit_bytes", "44000000000"}},
+                                     options, {});
+  CHECK(std::ranges::all_of(plan.over, [](const auto& one) { return one.layers == std::vector(4, 8); }));
+  CHECK(std::ranges::any_of(plan.over, [](const auto& one) { return one.name == "1f1b, recompute full"; }));
+  REQUIRE(plan.candidates.size() == 1);
+  const PlanCandidate& only = plan.candidates.front();
+  CHECK(only.name == "1f1b, recompute full, balanced");
+  CHECK(only.layers.back() < 8);
+  CHECK(std::accumulate(only.layers.begin(), only.layers.end(), 0) == 32);
+  CHECK(study::over_limit_text(only.run).empty());
+}
+
 TEST_CASE("for a target recomputation stays one for all stages") {
   study::PlanOptions options;
   for (const Vary one : {Vary::Order, Vary::Recompute, Vary::Layers}) options.vary.add(one);
