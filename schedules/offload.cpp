@@ -30,7 +30,8 @@ class RankCopies {
                    [&](std::size_t first, std::size_t last) {
                      entries_.push_back({schedule.ops().subspan(first, last - first), {}, {}});
                    });
-    choose_stages(rank);
+    column_.assign(static_cast<std::size_t>(schedule.placement().slots()), kNowhere);
+    for (const Slot slot : offloaded_slots(schedule.placement(), rank, rule)) column_[slot.at()] = columns_++;
     plan();
   }
 
@@ -44,18 +45,6 @@ class RankCopies {
 
  private:
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
-
-  /// The first chunks of the rank, replica by replica.
-  void choose_stages(Rank rank) {
-    const Placement& placement = schedule_.placement();
-    std::vector<int> chunk(static_cast<std::size_t>(placement.replicas()), 0);
-    column_.assign(static_cast<std::size_t>(placement.slots()), kNowhere);
-    for (const Slot slot : placement.slots_of(rank)) {
-      if (chunk[placement.replica_of(slot).at()]++ >= rule_.chunks.value_or(kMaxIndex)) continue;
-      if (!takes_part(rule_.stages, placement.stage_of(slot).value())) continue;
-      column_[slot.at()] = columns_++;
-    }
-  }
 
   [[nodiscard]] std::size_t pass_of(Op op) const {
     const std::size_t column = column_[schedule_.slot_of(op).at()];
@@ -91,6 +80,16 @@ class RankCopies {
 };
 
 }  // namespace
+
+std::vector<Slot> offloaded_slots(const Placement& placement, Rank rank, const OffloadOption& rule) {
+  std::vector<Slot> out;
+  std::vector<int> chunk(static_cast<std::size_t>(placement.replicas()), 0);
+  for (const Slot slot : placement.slots_of(rank)) {
+    if (chunk[placement.replica_of(slot).at()]++ >= rule.chunks.value_or(kMaxIndex)) continue;
+    if (takes_part(rule.stages, placement.stage_of(slot).value())) out.push_back(slot);
+  }
+  return out;
+}
 
 Schedule with_offload(const Schedule& schedule, const OffloadOption& rule) {
   ScheduleBuilder out = builder_like(schedule);

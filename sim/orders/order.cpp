@@ -147,7 +147,9 @@ std::optional<Order> order_of(const Problem& problem, const Schedule& schedule) 
   out.words.resize(problem.ranks());
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
     for (const Op op : schedule.queue(rank))
-      if (!add_letters(op, problem.stages[op.stage().at()].chunk, out.words[rank.at()])) return std::nullopt;
+      if (!kCopies.has(op.kind()) &&
+          !add_letters(op, problem.stages[op.stage().at()].chunk, out.words[rank.at()]))
+        return std::nullopt;
   return out;
 }
 

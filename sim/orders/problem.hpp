@@ -6,6 +6,7 @@
 // microbatch order: the k-th F needs k finished forwards before it, and the k-th that finished is early enough; likewise I and W. So an
 // order is one word of letters per rank, and which microbatch a letter means is how often it stood before.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,6 +28,9 @@ struct StageWork {
   Ticks gradient_delay = 0;  ///< from the end of I on the stage behind; 0 on the last
   Bytes held = 0;            ///< taken at the start of F
   Bytes kept = 0;            ///< of it after the end of I, until the end of W; may be more than `held`
+  bool is_copied = false;    ///< what is held waits in the host's memory between F and I (sim/orders/copies)
+  Ticks offload = 0;         ///< that is_copied takes to get there
+  Ticks reload = 0;          ///< and back
 
   [[nodiscard]] Ticks work() const { return forward + input + weight; }
 };
@@ -40,8 +44,13 @@ struct Problem {
   std::vector<std::vector<std::size_t>> stages_of;  ///< [rank][chunk], in model order; none is empty
   std::vector<Bytes> limit;                         ///< [rank]: most bytes of activations; kNoLimit for none
   std::vector<Ticks> origin;  ///< [rank]: its last end counts from here, see objective()
+  /// Ops between F and I of a pass up to which nothing of it is copied.
+  std::int32_t least_gap = 0;
 
   [[nodiscard]] std::size_t ranks() const { return stages_of.size(); }
+  [[nodiscard]] bool has_copies() const {
+    return std::ranges::any_of(stages, [](const StageWork& stage) { return stage.is_copied; });
+  }
   [[nodiscard]] const StageWork& at(std::size_t rank, std::size_t chunk) const {
     return stages[stages_of[rank][chunk]];
   }

@@ -73,7 +73,7 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
                 std::vector<PlanAdvice>& out) {
   if (winner.run.memory->limit.empty() || winner.run.program) return;
   auto problem = problem_of(winner.run);
-  if (!problem) return;
+  if (!problem || problem->has_copies()) return;
   std::size_t tight = 0;
   const auto left = [&](std::size_t rank) {
     return winner.run.memory->limit[rank] - winner.run.metrics->ranks[rank].memory.peak_bytes;

@@ -59,16 +59,25 @@ struct Means {
   estimate::Setting setting;
 };
 
-/// Whether single stages may turn recomputation on and off: targets say it for all alike.
-bool may_relieve(const PlanOptions& options) {
-  return options.vary.has(Vary::Recompute) && options.target == nullptr;
+/// Whether single stages may use it: targets say what runs again, and what is copied, for all alike.
+bool may_relieve(const PlanOptions& options, const Relief& relief) {
+  return options.vary.has(relief.vary) && options.target == nullptr;
 }
 
-/// Recomputation that single stages can do, where it may vary; without any of the candidate's own.
+/// Whether any rank may have any stage.
+bool may_place(const PlanOptions& options) {
+  return options.vary.has(Vary::Placement) && options.target == nullptr;
+}
+
+bool may_relieve(const PlanOptions& options) {
+  return std::ranges::any_of(reliefs(), [&](const Relief& relief) { return may_relieve(options, relief); });
+}
+
+/// What single stages can do, where it may vary; without any of the candidate's own.
 std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
   std::vector<Means> out;
   for (const Relief& relief : reliefs()) {
-    if (relief.vary != Vary::Recompute || !may_relieve(options)) continue;
+    if (!may_relieve(options, relief)) continue;
     Assignments config = plain;
     config[relief.key] = relief_value(relief, {0});
     try {
@@ -83,8 +92,9 @@ std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, 
 /// The configuration of an order without what stages do to hold less, where that may vary.
 Assignments plain_config(const PlanCandidate& from, const PlanOptions& options) {
   Assignments out = searched_config(from.config, options);
-  if (may_relieve(options))
-    std::erase_if(out, [](const auto& entry) { return entry.first.starts_with("options.recompute"); });
+  for (const Relief& relief : reliefs())
+    if (may_relieve(options, relief))
+      std::erase_if(out, [&](const auto& entry) { return entry.first.starts_with(relief.key); });
   return out;
 }
 
@@ -102,10 +112,11 @@ class CoDesigner {
         means_(means_of(assignments_, schedule_, options)) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
-    // What single stages or passes recompute, and may not vary, is not carried over to others.
-    if (!setting_.recomputing.empty() || setting_.keeps_some || schedule_.has_copies()) return std::nullopt;
+    // What single stages or passes do to hold less, and may not vary, is not carried over to others.
+    if (!setting_.recomputing.empty() || setting_.keeps_some || config_.options.offload.on)
+      return std::nullopt;
     orders::DesignOptions search{.layers = options_.vary.has(Vary::Layers),
-                                 .ranks = options_.vary.has(Vary::Placement) && options_.target == nullptr,
+                                 .ranks = may_place(options_),
                                  .stages = options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
                                  .means = static_cast<std::uint8_t>(means_.size()),
@@ -119,13 +130,9 @@ class CoDesigner {
     const auto design = orders::search_design(
         with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
-    const auto problem = problem_for(design->design);
-    const auto order =
-        orders::search_order(*problem, {{"design", design->order}},
-                             {.work = search.work / 4, .seed = options_.seed, .threads = options_.threads});
-    return candidate(
-        design->design,
-        orders::schedule_of(*problem, placement_of(design->design, schedule_.ranks()), order->order));
+    auto out = offloads(design->design) ? as_found(*design) : best_order(*design, search.work / 4);
+    if (out && !is_better(*out, from_, options_)) return std::nullopt;
+    return out;
   }
 
  private:
@@ -135,7 +142,6 @@ class CoDesigner {
     for (const orders::Design& start : starts) {
       const bool has_room = problem_for(start).has_value();
       if (has_room) out.push_back(start);
-      if (has_room && &start != &starts.front()) continue;
       for (std::size_t means = 1; means <= means_.size(); ++means) {
         orders::Design relieved = start;
         relieved.relief.assign(start.layers.size(), static_cast<std::uint8_t>(means));
@@ -145,12 +151,31 @@ class CoDesigner {
     return out;
   }
 
+  [[nodiscard]] std::optional<PlanCandidate> as_found(const orders::FoundDesign& found) const {
+    return candidate(found.design, *problem_for(found.design), found.order);
+  }
+
+  /// The design's best order, searched for once more.
+  [[nodiscard]] std::optional<PlanCandidate> best_order(const orders::FoundDesign& from,
+                                                        std::int64_t work) const {
+    const auto problem = problem_for(from.design);
+    const auto found = orders::search_order(*problem, {{"design", from.order}}, order_search(options_, work));
+    return best_made(
+        *found, [&](const orders::Order& order) { return candidate(from.design, *problem, order); },
+        options_);
+  }
+
+  [[nodiscard]] bool offloads(const orders::Design& design) const {
+    const std::size_t means = used_means(design);
+    return means > 0 && means_[means - 1].relief->vary == Vary::Offload;
+  }
+
   /// The setting of a design: what its stages do to hold less.
   [[nodiscard]] estimate::Setting setting_for(const orders::Design& design) const {
     const std::vector<int> stages = relieved_stages(design);
     if (stages.empty()) return setting_;
     estimate::Setting out = means_[used_means(design) - 1].setting;
-    out.recomputing = stages;
+    if (!offloads(design)) out.recomputing = stages;
     return out;
   }
 
@@ -166,19 +191,26 @@ class CoDesigner {
       if (estimate::recomputes_all(setting))
         for (std::size_t s = 0; s < design.layers.size(); ++s)
           if (estimate::is_recomputing(setting, static_cast<int>(s))) parts.recomputed.push_back(s);
+      if (offloads(design)) {
+        parts.offload.on = true;
+        parts.offload.stages = relieved_stages(design);
+      }
       return problem_of(parts);
     } catch (const Error&) {
       return std::nullopt;  // what the input states is for other stages
     }
   }
 
-  /// Kinds of ops that have costs: those of the candidate, with its backwards cut.
+  /// Kinds of ops that have costs: those of the candidate, with its backwards cut, and what the setting adds.
   [[nodiscard]] std::uint32_t kinds(const estimate::Setting& setting) const {
     std::uint32_t out = cost::shape_of(schedule_).kinds;
     for (const OpKind kind : kAllOpKinds) {
       const bool cut = kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
       const bool again = kTakesDropped.has(kind) && estimate::recomputes_all(setting);
-      if (cut || again) out |= 1U << index_of(kind);
+      const bool copied = kCopies.has(kind) && setting.offloads;
+      const std::uint32_t bit = 1U << index_of(kind);
+      if (kCopies.has(kind)) out &= ~bit;  // the candidate's own are an option that may vary
+      if (cut || again || copied) out |= bit;
     }
     return out;
   }
@@ -186,8 +218,9 @@ class CoDesigner {
   [[nodiscard]] std::string text(Ticks value) const { return format_ticks(value, from_.run.timeline.unit); }
 
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Design& design,
-                                                       Schedule schedule) const {
-    const Placement& placement = schedule.placement();
+                                                       const orders::Problem& problem,
+                                                       const orders::Order& words) const {
+    const Placement placement = placement_of(design, schedule_.ranks());
     Variant variant{fmt::format("searched {} v={}{}", placement_name(placement), placement.chunks(),
                                 options_.vary.has(Vary::Layers) ? ", layers with it" : ""),
                     with_layers(assignments_, design.layers), ""};
@@ -196,10 +229,10 @@ class CoDesigner {
       variant.name += relief_words(relief, stages);
       variant.config[relief.key] = relief_value(relief, stages);
     }
-    const io::Config config = config_of(variant.config);
-    const auto order = std::make_shared<const Schedule>(std::move(schedule));
-    Run run = evaluate_schedule(order, variant.name, config, limits_);
-    if (!over_limit_text(run).empty() || run.metrics->step_time >= from_.step_time) return std::nullopt;
+    if (offloads(design)) variant.config = with_prefetch(variant.config, design.copying.prefetch);
+    const auto order = std::make_shared<const Schedule>(orders::schedule_of(problem, placement, words));
+    Run run = evaluate_schedule(order, variant.name, config_of(variant.config), limits_);
+    if (!over_limit_text(run).empty()) return std::nullopt;
     PlanCandidate out = candidate_of(variant, std::move(run));
     out.order = order;
     return out;
@@ -254,7 +287,7 @@ std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,
                                                   const PlanOptions& options, const Limits& limits) {
-  if (!options.vary.has(Vary::Layers) && !may_relieve(options)) return std::nullopt;
+  if (!options.vary.has(Vary::Layers) && !may_place(options) && !may_relieve(options)) return std::nullopt;
   const PlanCandidate* best = nullptr;
   for (const PlanCandidate* one : candidates)
     if (is_searchable(*one->run.schedule) && (best == nullptr || one->step_time < best->step_time))

@@ -6,9 +6,12 @@
 
 #include "schedules/activation_limit.hpp"
 #include "schedules/generator.hpp"
+#include "schedules/offload.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "sim/orders/designs/design.hpp"
+#include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
 
@@ -29,6 +32,22 @@ void add_recomputation(const ProblemParts& parts, orders::Problem& problem) {
   }
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
     if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= burst[rank];
+}
+
+/// What offloaded stages hold goes to the host and comes back. REQUIRES: a placement without replicas.
+void add_copies(const ProblemParts& parts, orders::Problem& problem) {
+  if (!parts.offload.on) return;
+  problem.least_gap = parts.offload.min_gap;
+  for (Rank rank{0}; rank < Rank(parts.placement.ranks()); ++rank)
+    for (const Slot slot : schedules::offloaded_slots(parts.placement, rank, parts.offload)) {
+      const auto duration = [&](OpKind kind) {
+        return parts.costs.duration[index_of(kind)][slot.at()] + parts.costs.entry;
+      };
+      orders::StageWork& work = problem.stages[parts.placement.stage_of(slot).at()];
+      work.is_copied = true;
+      work.offload = duration(OpKind::Offload);
+      work.reload = duration(OpKind::Reload);
+    }
 }
 
 /// Stages whose forwards run again before their backwards.
@@ -87,7 +106,8 @@ bool has_exact_limits(const MemoryModel& memory) {
 void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& candidate) {
   const bool exact = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
                      like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
-                     !like.schedule->contains(OpKind::Recompute) && has_exact_limits(*like.memory);
+                     !like.schedule->contains(OpKind::Recompute) && !like.schedule->has_copies() &&
+                     has_exact_limits(*like.memory);
   if (!exact || bound.value <= candidate.bound.value || bound.value > candidate.makespan) return;
   candidate.bound = {bound.value, std::string(bound.name)};
   weigh_bound(candidate);
@@ -99,41 +119,69 @@ class Searcher {
   Searcher(const std::vector<const PlanCandidate*>& kin, const PlanOptions& options, const Limits& limits)
       : kin_(kin), like_(*kin.front()), options_(options), limits_(limits), name_(searched_name(like_)) {}
 
-  std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) {
+  std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) const {
     const auto problem = problem_of(like_.run);
     if (!problem) return std::nullopt;
-    const auto found = orders::search_order(*problem, starts(*problem), search_options(work));
-    if (!found) return std::nullopt;
+    auto best = problem->has_copies() ? copied(*problem, work) : plain(*problem, work);
+    const PlanCandidate* kin = shortest_kin();
+    if (!best || (kin != nullptr && !is_better(*best, *kin, options_))) return std::nullopt;
     if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty())
       warnings.push_back(name_ +
                          ": searched with the durations of stages; what single microbatches take counts in "
                          "the simulation of it");
-    auto out = options_.objective == PlanObjective::P95 ? steadiest(*problem, *found)
-                                                        : candidate(*problem, found->order);
-    if (!out || (out->step_time >= shortest_ && !is_steadier(*out))) return std::nullopt;
-    take_bound(found->bound, like_.run, *out);
-    return out;
+    return best;
   }
 
  private:
-  /// Those that the kin run, and the shortest step among those that fit.
-  std::vector<orders::StartOrder> starts(const orders::Problem& problem) {
+  [[nodiscard]] std::optional<PlanCandidate> plain(const orders::Problem& problem, std::int64_t work) const {
+    const auto found = orders::search_order(problem, starts(problem), search_options(work));
+    if (!found) return std::nullopt;
+    auto out = best_made(
+        *found, [&](const orders::Order& order) { return candidate(problem, order, like_.config); },
+        options_);
+    if (out) take_bound(found->bound, like_.run, *out);
+    return out;
+  }
+
+  /// Orders with copies are searched as designs of which nothing may change but the order, and when reloads are issued.
+  [[nodiscard]] std::optional<PlanCandidate> copied(const orders::Problem& problem, std::int64_t work) const {
+    orders::Design design{.layers = std::vector(problem.stages.size(), 1), .rank = {}};
+    for (const orders::StageWork& stage : problem.stages) design.rank.push_back(stage.rank);
+    orders::DesignOptions search{.layers = false,
+                                 .ranks = false,
+                                 .stages = false,
+                                 .work = work,
+                                 .seed = options_.seed,
+                                 .threads = options_.threads};
+    if (options_.progress)
+      search.progress = [this](Ticks best) {
+        return options_.progress(name_, best == kMaxTicks ? "" : time_text(best, like_.run.timeline.unit));
+      };
+    const auto found = orders::search_design(
+        {design}, [&](const orders::Design&) { return std::optional(problem); }, search);
+    if (!found) return std::nullopt;
+    return candidate(problem, found->order, with_prefetch(like_.config, found->design.copying.prefetch));
+  }
+
+  /// Those that the kin run.
+  [[nodiscard]] std::vector<orders::StartOrder> starts(const orders::Problem& problem) const {
     std::vector<orders::StartOrder> out;
-    for (const PlanCandidate* one : kin_) {
-      if (over_limit_text(one->run).empty() && one->step_time < shortest_) {
-        shortest_ = one->step_time;
-        shortest_kin_ = one;
-      }
+    for (const PlanCandidate* one : kin_)
       if (auto order = orders::order_of(problem, *one->run.schedule))
         out.push_back({one->name, std::move(*order)});
-    }
+    return out;
+  }
+
+  /// The one with the shortest step among those that fit; null where none does.
+  [[nodiscard]] const PlanCandidate* shortest_kin() const {
+    const PlanCandidate* out = nullptr;
+    for (const PlanCandidate* one : kin_)
+      if (over_limit_text(one->run).empty() && (out == nullptr || one->step_time < out->step_time)) out = one;
     return out;
   }
 
   [[nodiscard]] orders::SearchOptions search_options(std::int64_t work) const {
-    constexpr std::size_t kRunnersUp = 8;
-    orders::SearchOptions out{.work = work, .seed = options_.seed, .threads = options_.threads};
-    if (options_.objective == PlanObjective::P95) out.runners_up = kRunnersUp;
+    orders::SearchOptions out = order_search(options_, work);
     if (options_.progress)
       out.progress = [this](const orders::SearchProgress& now) {
         return options_.progress(name_, progress_text(now, like_.run.timeline.unit));
@@ -143,43 +191,15 @@ class Searcher {
 
   /// Nothing where its run does not fit.
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
-                                                       const orders::Order& order) const {
+                                                       const orders::Order& order,
+                                                       const Assignments& config) const {
     auto schedule = std::make_shared<const Schedule>(
         orders::schedule_of(problem, like_.run.schedule->placement(), order));
-    Run run = evaluate_schedule(schedule, name_, config_of(like_.config), limits_);
+    Run run = evaluate_schedule(schedule, name_, config_of(config), limits_);
     if (!over_limit_text(run).empty()) return std::nullopt;
-    PlanCandidate out = candidate_of({name_, searched_config(like_.config, options_), ""}, std::move(run));
+    PlanCandidate out = candidate_of({name_, searched_config(config, options_), ""}, std::move(run));
     out.order = std::move(schedule);
     return out;
-  }
-
-  /// Of the best order and those near it the one that noise makes longest by least.
-  [[nodiscard]] std::optional<PlanCandidate> steadiest(const orders::Problem& problem,
-                                                       const orders::FoundOrder& found) const {
-    std::optional<PlanCandidate> best;
-    const auto weigh = [&](const orders::Order& order) {
-      auto one = candidate(problem, order);
-      if (!one) return;
-      one->p95 = p95_if_any(one->run);
-      if (!best || one->p95 < best->p95) best = std::move(one);
-    };
-    weigh(found.order);
-    for (const orders::Order& order : found.runners_up) weigh(order);
-    return best;
-  }
-
-  /// Whether it has the shorter p95 than the kin with the shortest step.
-  [[nodiscard]] bool is_steadier(const PlanCandidate& one) const {
-    return one.p95 && shortest_kin_ != nullptr && one.p95 < p95_if_any(shortest_kin_->run);
-  }
-
-  /// Nothing for runs that noise cannot be drawn for: with recomputation.
-  [[nodiscard]] std::optional<Ticks> p95_if_any(const Run& run) const {
-    try {
-      return p95_of(run, options_.seed);
-    } catch (const InputError&) {
-      return std::nullopt;
-    }
   }
 
   const std::vector<const PlanCandidate*>& kin_;
@@ -187,11 +207,50 @@ class Searcher {
   const PlanOptions& options_;
   const Limits& limits_;
   std::string name_;
-  Ticks shortest_ = kMaxTicks;
-  const PlanCandidate* shortest_kin_ = nullptr;
 };
 
+/// Nothing for runs that noise cannot be drawn for: with recomputation.
+std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options) {
+  if (candidate.p95) return candidate.p95;
+  try {
+    return p95_of(candidate.run, options.seed);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
+
+orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work) {
+  constexpr std::size_t kRunnersUp = 8;
+  const bool is_p95 = options.objective == PlanObjective::P95;
+  return {
+      .work = work, .seed = options.seed, .threads = options.threads, .runners_up = is_p95 ? kRunnersUp : 0};
+}
+
+bool is_better(const PlanCandidate& one, const PlanCandidate& other, const PlanOptions& options) {
+  if (options.objective == PlanObjective::P95) {
+    const auto first = p95_if_any(one, options);
+    const auto second = p95_if_any(other, options);
+    if (first && second) return *first < *second;
+  }
+  return one.step_time < other.step_time;
+}
+
+std::optional<PlanCandidate> best_made(const orders::FoundOrder& found, const MakeCandidate& make,
+                                       const PlanOptions& options) {
+  if (found.runners_up.empty()) return make(found.order);
+  std::optional<PlanCandidate> best;
+  const auto weigh = [&](const orders::Order& order) {
+    auto one = make(order);
+    if (!one) return;
+    one->p95 = p95_if_any(*one, options);
+    if (!best || is_better(*one, *best, options)) best = std::move(one);
+  };
+  weigh(found.order);
+  for (const orders::Order& order : found.runners_up) weigh(order);
+  return best;
+}
 
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
   try {
@@ -200,6 +259,7 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
         orders::make_problem(parts.placement, parts.microbatches, terms_of(parts), limits_of(parts),
                              window ? orders::Objective::Window : orders::Objective::Makespan);
     add_recomputation(parts, problem);
+    add_copies(parts, problem);
     return problem;
   } catch (const ScheduleError&) {
     return std::nullopt;  // no room for activations; the runs themselves say by how much
@@ -208,9 +268,11 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
 
 std::optional<orders::Problem> problem_of(const Run& run) {
   const Schedule& schedule = *run.schedule;
-  if (!is_searchable(schedule) || schedule.has_copies() || schedule.is_forward_only()) return std::nullopt;
+  const OffloadOption& offload = run.effective->options.offload;
+  const bool has_own_copies = schedule.has_copies() && !offload.on;
+  if (!is_searchable(schedule) || has_own_copies || schedule.is_forward_only()) return std::nullopt;
   return problem_of({schedule.placement(), schedule.microbatches(), *run.costs, *run.memory,
-                     run.effective->step.rule, recomputed_stages(schedule)});
+                     run.effective->step.rule, recomputed_stages(schedule), offload});
 }
 
 std::int64_t search_work(double seconds, int threads) {

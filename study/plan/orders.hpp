@@ -2,6 +2,7 @@
 
 // Orders that a plan searches for on the placements of its candidates.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,19 +13,33 @@
 namespace pipeloom::study {
 
 /// What orders on a run's ranks must respect, with backwards cut into I and W, from what its ops cost and hold: recomputation in the backward, activations within what static,
-/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is not is_searchable() or has copies.
+/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is
+/// not is_searchable() or has copies that no option put there.
 [[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
 
-/// problem_of() a run that is not there yet. `recomputed`: stages whose forwards run again before their backwards.
+/// problem_of() a run that is not there yet.
 struct ProblemParts {
   const Placement& placement;
   int microbatches = 1;
   const Costs& costs;
   const MemoryModel& memory;
   StepRule rule = StepRule::Barrier;
-  std::vector<std::size_t> recomputed = {};
+  std::vector<std::size_t> recomputed = {};  ///< stages whose forwards run again before their backwards
+  OffloadOption offload = {};                ///< which activations wait in the host's memory
 };
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
+
+/// How to search so that best_made() has what it chooses among.
+[[nodiscard]] orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work);
+
+/// Whether `one` is to be preferred to `other` under the objective: by the step, or where that is p95 and noise can be drawn for both, by that.
+[[nodiscard]] bool is_better(const PlanCandidate& one, const PlanCandidate& other,
+                             const PlanOptions& options);
+
+/// Of an order that was found, and under p95 those near it, the candidate that is best. `make` gives nothing for orders that do not fit.
+using MakeCandidate = std::function<std::optional<PlanCandidate>(const orders::Order&)>;
+[[nodiscard]] std::optional<PlanCandidate> best_made(const orders::FoundOrder& found,
+                                                     const MakeCandidate& make, const PlanOptions& options);
 
 /// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
 /// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`. Where p95 is

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -36,6 +37,8 @@ constexpr std::size_t kScenarioCandidates = 8;
 constexpr std::size_t kDealtOut = 3;
 /// Of what does not fit, so many of the fastest are tried with single stages that hold less.
 constexpr std::size_t kRelieved = 16;
+/// Of the placements and memories that orders are searched for, so many of the best are searched on where there are more.
+constexpr std::size_t kSearchedOn = 3;
 /// Characters of a name that may say its layers.
 constexpr std::size_t kLongestLayers = 48;
 
@@ -127,7 +130,7 @@ class Planner {
           continue;
         }
         try {
-          made[i] = candidate_of(variants[i], evaluate(config_of(variants[i].config), limits_));
+          made[i] = candidate_for(variants[i]);
         } catch (const Error& error) {
           why[i] = error.what();
         } catch (const Stopped& stopped) {
@@ -147,6 +150,13 @@ class Planner {
         plan_.rejected.push_back({variants[i].name, why[i]});
       }
     }
+  }
+
+  [[nodiscard]] PlanCandidate candidate_for(const Variant& variant) const {
+    Tried tried = with_best_prefetch(variant.config, options_, [&](const Assignments& config) {
+      return evaluate(config_of(config), limits_);
+    });
+    return candidate_of({variant.name, std::move(tried.config), variant.memory_of}, std::move(tried.run));
   }
 
   /// Keeps what fits; of what does not, its shape for searches.
@@ -231,16 +241,39 @@ class Planner {
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
     for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
     if (families.empty()) return;
-    const std::int64_t work =
-        search_work(options_.seconds / 2 / static_cast<double>(families.size()), options_.threads);
-    std::vector<PlanCandidate> found;
-    for (const auto& [family, kin] : families)
-      if (auto candidate = searched_candidate(kin, options_, limits_, work, plan_.warnings))
-        found.push_back(std::move(*candidate));
-    std::ranges::move(found, std::back_inserter(plan_.candidates));
+    std::vector<Searched> searched;
+    for (auto& [family, kin] : families) searched.push_back({std::move(kin), std::nullopt});
+    const bool in_rounds = searched.size() > kSearchedOn;
+    const double seconds = options_.seconds / (in_rounds ? 4 : 2);
+    search(searched, seconds);
+    if (in_rounds) {
+      std::ranges::stable_sort(searched, [this](const Searched& a, const Searched& b) {
+        return a.found && (!b.found || key(*a.found) < key(*b.found));
+      });
+      search(std::span(searched).first(kSearchedOn), seconds);
+    }
+    for (Searched& one : searched)
+      if (one.found) plan_.candidates.push_back(std::move(*one.found));
     if (workload_.contains("costs.model"))
       if (auto best = codesigned_candidate(best_first(), options_, limits_))
         plan_.candidates.push_back(std::move(*best));
+  }
+
+  /// A family, and the order found for it.
+  struct Searched {
+    std::vector<const PlanCandidate*> kin;
+    std::optional<PlanCandidate> found;
+  };
+
+  /// Searches, each from what it found before, in so many seconds together.
+  void search(std::span<Searched> all, double seconds) {
+    const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
+    for (Searched& one : all) {
+      std::vector<const PlanCandidate*> kin = one.kin;
+      if (one.found) kin.push_back(&*one.found);
+      if (auto better = searched_candidate(kin, options_, limits_, work, plan_.warnings))
+        one.found = std::move(better);
+    }
   }
 
   [[nodiscard]] std::pair<double, double> key(const PlanCandidate& candidate) const {

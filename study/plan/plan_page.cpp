@@ -172,8 +172,7 @@ std::string titan_lines(const PlanCandidate& winner, const std::string& word, co
       word.empty() ? fmt::format("pipeline_parallel_schedule_csv = \"{}\"", file.empty() ? "ORDER.csv" : file)
                    : fmt::format("pipeline_parallel_schedule = \"{}\"", word);
   std::string out = fmt::format("pipeline_parallel_degree = {}, {}", winner.run.schedule->ranks(), what);
-  if (has_own_layers(winner))
-    out += ", module_fqns_per_model_part = " + shortened(module_lists(winner.layers), 4096);
+  if (has_own_layers(winner)) out += ", module_fqns_per_model_part = " + module_lists(winner.layers);
   return out;
 }
 
@@ -183,13 +182,21 @@ std::string stages_lines(const PlanCandidate& winner) {
   if (has_own_layers(winner))
     out += fmt::format("  {:<11}{} of stages 0 to {}\n", "layers", fmt::join(winner.layers, ", "),
                        winner.layers.size() - 1);
-  const RecomputeOption recompute = config_of(winner.config).options.recompute;
-  if (!recompute.on) return out;
-  const std::string what = recompute.modules.empty() ? "whole forwards" : recompute.modules;
-  const std::string where = recompute.stages.empty() ? "all" : stage_ranges_text(recompute.stages);
-  const std::string but =
-      recompute.keep > 0 ? fmt::format(", but for {} passes of each rank", recompute.keep) : "";
-  return out + fmt::format("  {:<11}{}, stages {}{}\n", "recompute", what, where, but);
+  const ScheduleOptions options = config_of(winner.config).options;
+  const auto where = [](const std::vector<int>& stages) {
+    return stages.empty() ? std::string("all") : stage_ranges_text(stages);
+  };
+  if (const RecomputeOption& recompute = options.recompute; recompute.on) {
+    const std::string what = recompute.modules.empty() ? "whole forwards" : recompute.modules;
+    const std::string but =
+        recompute.keep > 0 ? fmt::format(", but for {} passes of each rank", recompute.keep) : "";
+    out += fmt::format("  {:<11}{}, stages {}{}\n", "recompute", what, where(recompute.stages), but);
+  }
+  if (const OffloadOption& offload = options.offload; offload.on)
+    out += fmt::format("  {:<11}activations to the host behind their forward, stages {}; loaded {} ahead\n",
+                       "offload", where(offload.stages),
+                       count_text(static_cast<std::size_t>(offload.prefetch), "op"));
+  return out;
 }
 
 std::string megatron_lines(const PlanCandidate& winner) {

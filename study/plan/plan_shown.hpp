@@ -23,7 +23,7 @@ struct PlanStyle {
 [[nodiscard]] std::string plan_page(const Plan& plan, const PlanStyle& style);
 
 /// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`; then its layers and which stages
-/// recompute, where these are chosen or given. `schedule_file` is where its order was written, "" where it was not.
+/// recompute or offload, where these are chosen or given. `schedule_file` is where its order was written, "" where it was not.
 [[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target,
                                      const std::string& schedule_file);
 

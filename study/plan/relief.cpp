@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -39,7 +40,7 @@ std::optional<std::vector<int>> more_stages(const Run& run, std::vector<int> nam
 }
 
 std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& memory_of, const Relief& relief,
-                                const Limits& limits) {
+                                const PlanOptions& options, const Limits& limits) {
   const auto all = static_cast<std::size_t>(over.run.schedule->stages());
   Relieved out{.candidate = over, .memory_of = {}};
   std::vector<int> stages;
@@ -52,6 +53,11 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
     variant.config[relief.key] = relief_value(relief, stages);
     out = {candidate_of(variant, evaluate(config_of(variant.config), limits)), variant.memory_of};
   }
+  if (stages.empty()) return out;
+  Tried best = with_best_prefetch(out.candidate.config, options, [&](const Assignments& config) {
+    return evaluate(config_of(config), limits);
+  });
+  out.candidate = candidate_of({out.candidate.name, std::move(best.config), ""}, std::move(best.run));
   return out;
 }
 
@@ -79,6 +85,31 @@ std::string relief_words(const Relief& relief, const std::vector<int>& stages) {
                      stage_ranges_text(stages));
 }
 
+Assignments with_prefetch(Assignments config, int entries) {
+  const auto found = config.find("options.offload");
+  if (found != config.end() && shown_value(found->second) == "all")
+    found->second = "{}";  // texts have no parts
+  config["options.offload.prefetch"] = std::to_string(entries);
+  return config;
+}
+
+Tried with_best_prefetch(const Assignments& config, const PlanOptions& options,
+                         const std::function<Run(const Assignments&)>& run_of) {
+  constexpr std::array kAhead = {2, 3, 4, 6, 8};
+  Tried best{config, run_of(config)};
+  if (!config_of(config).options.offload.on || !options.vary.has(Vary::Offload)) return best;
+  const auto is_better = [](const Run& one, const Run& other) {
+    const bool fits = over_limit_text(one).empty();
+    if (fits != over_limit_text(other).empty()) return fits;
+    return fits && one.metrics->step_time < other.metrics->step_time;
+  };
+  for (const int entries : kAhead) {
+    Assignments next = with_prefetch(config, entries);
+    if (Run run = run_of(next); is_better(run, best.run)) best = {std::move(next), std::move(run)};
+  }
+  return best;
+}
+
 std::string stage_ranges_text(const std::vector<int>& stages) {
   std::string out;
   for (std::size_t first = 0; first < stages.size();) {
@@ -100,7 +131,7 @@ std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& mem
     if (!options.vary.has(relief.vary) || is_used(over.config, relief.key)) continue;
     if (relief.needs_model && !over.run.model) continue;
     try {
-      if (auto found = relieve(over, memory_of, relief, limits)) out.push_back(std::move(*found));
+      if (auto found = relieve(over, memory_of, relief, options, limits)) out.push_back(std::move(*found));
     } catch (const Error& error) {  // the schedule has such ops of its own, or no time for them is given
       rejected.push_back({fmt::format("{}, {} on some stages", over.name, relief.words), error.what()});
     } catch (const Stopped&) {

@@ -2,6 +2,7 @@
 
 // What single stages can do so that a schedule that does not fit does: recompute, or copy activations to the host.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,20 @@ struct Relief {
 
 /// ", recompute full on stages 0-2"
 [[nodiscard]] std::string relief_words(const Relief& relief, const std::vector<int>& stages);
+
+/// A run, and the configuration that it is of.
+struct Tried {
+  Assignments config;
+  Run run;
+};
+
+/// The configuration with its reloads issued so many entries ahead of their use. REQUIRES: it offloads.
+[[nodiscard]] Assignments with_prefetch(Assignments config, int entries);
+
+/// The run of the configuration. Where that offloads, and offloading may vary, of several distances between the issue of a reload and its use
+/// (options.offload.prefetch) the one that is fastest among those that fit: too near, and backwards wait; too far, and reloads take memory.
+[[nodiscard]] Tried with_best_prefetch(const Assignments& config, const PlanOptions& options,
+                                       const std::function<Run(const Assignments&)>& run_of);
 
 /// A candidate that fits, and what is the same for all between which orders may be carried over (Variant::memory_of).
 struct Relieved {

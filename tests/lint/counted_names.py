@@ -39,7 +39,7 @@ def tool(names, limit, parameters=""):
 
 COUNTED = [
     {"what": r"\bwaves\b", "limit": 4},
-    {"what": r"\bmin_gap\b", "limit": 4},
+    {"what": r"\bmin_gap\b", "limit": 5},
     {"what": r"\bstash_bytes\b", "limit": 4},
     {"what": r"\bOpKind::Recompute\b", "limit": 8},
     {"what": r"\bOpKind::Offload\b", "limit": 8},

@@ -213,9 +213,85 @@ TEST_CASE("what copies activations to the host copies those of as few stages as 
   // Rank 0 alone holds 4 activations where there is room for three.
   const PlanCandidate* some = find(plan, "1f1b, offload on stage 0");
   REQUIRE(some != nullptr);
-  CHECK(some->config.at("options.offload") == R"({"stages": [0]})");
+  CHECK(study::config_of(some->config).options.offload.stages == std::vector{0});
   for (const Op op : some->run.schedule->ops())
     if (op.kind() == OpKind::Offload) CHECK(op.stage() == Stage(0));
+}
+
+TEST_CASE("reloads are issued as far ahead as is best, and what to paste says it") {
+  // F 2, B 4, copies of 2.5: a reload that is issued one op ahead has an F to hide behind, which is too short.
+  Assignments workload = tight();
+  workload["costs.forward"] = "2";
+  workload["costs.backward"] = "4";
+  workload["costs.offload"] = "2.5";
+  workload["memory.limit_bytes"] = "35";
+  const auto step_of = [&](int ahead) {
+    Assignments one = workload;
+    one["options.offload"] = "{\"prefetch\": " + std::to_string(ahead) + "}";
+    const Run run = study::evaluate(study::config_of(one), {});
+    return study::over_limit_text(run).empty() ? run.metrics->step_time : kMaxTicks;
+  };
+  const Plan plan = plan_of(workload, {Vary::Offload});
+  const PlanCandidate* all = find(plan, "1f1b, offload all");
+  REQUIRE(all != nullptr);
+  Ticks shortest = kMaxTicks;
+  for (const int ahead : {1, 2, 3, 4, 6, 8}) shortest = std::min(shortest, step_of(ahead));
+  CHECK(all->step_time == shortest);
+  CHECK(all->step_time < step_of(1));
+  const int ahead = study::config_of(all->config).options.offload.prefetch;
+  CHECK(study::paste_text(*all, nullptr, "")
+            .find("offload    activations to the host behind their forward, stages all; loaded " +
+                  std::to_string(ahead) + " ops ahead\n") != std::string::npos);
+}
+
+TEST_CASE("orders are searched with the copies that run beside them") {
+  Assignments workload = tight();
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "4";
+  workload["costs.backward"] = "8";
+  workload["costs.offload"] = workload["costs.reload"] = "1";
+  const Plan plan = plan_of(workload, {Vary::Offload, Vary::Order});
+  const auto is_searched = [](const PlanCandidate& one) {
+    return one.searched() && one.run.schedule->has_copies();
+  };
+  const auto found = std::ranges::find_if(plan.candidates, is_searched);
+  REQUIRE(found != plan.candidates.end());
+  // The file holds the order alone: its copies are an option of the configuration.
+  CHECK_FALSE(found->queues().has_copies());
+  CHECK(study::over_limit_text(found->run).empty());
+  const Run again = study::evaluate_schedule(found->order, "order", study::config_of(found->config), {});
+  CHECK(again.metrics->step_time == found->step_time);
+  // It is the best: nothing else is as short. Two passes at a time are what fits without copies, and each is 4 * 8 on its way.
+  CHECK(&plan.candidates.front() == &*found);
+  for (const PlanCandidate& other : plan.candidates)
+    if (!other.run.schedule->has_copies()) CHECK(found->step_time < other.step_time);
+}
+
+TEST_CASE("which stages offload is chosen together with placement and order") {
+  const Assignments workload = {{"ranks", "8"},
+                                {"microbatches", "12"},
+                                {"schedule", "\"1f1b\""},
+                                {"costs.model", "\"llama3-70b\""},
+                                {"costs.hardware", "\"h100\""},
+                                {"costs.tp", "4"},
+                                {"costs.seq", "8192"},
+                                {"memory.limit_bytes", "66000000000"}};
+  const auto best_of = [&](std::initializer_list<Vary> vary) {
+    study::PlanOptions options;
+    for (const Vary one : vary) options.vary.add(one);
+    options.seconds = 3;
+    options.threads = 2;
+    const Plan plan = study::make_plan(workload, options, {});
+    REQUIRE_FALSE(plan.candidates.empty());
+    return plan.candidates.front();
+  };
+  const PlanCandidate without = best_of({Vary::Order, Vary::Placement});
+  const PlanCandidate with = best_of({Vary::Order, Vary::Placement, Vary::Offload});
+  CHECK(static_cast<double>(with.step_time) < 0.9 * static_cast<double>(without.step_time));
+  CHECK(with.name.find("offload on stage") != std::string::npos);
+  CHECK(study::over_limit_text(with.run).empty());
+  const OffloadOption offload = study::config_of(with.config).options.offload;
+  CHECK_FALSE(offload.stages.empty());
+  CHECK(offload.stages.size() < static_cast<std::size_t>(with.run.schedule->stages()));
 }
 
 TEST_CASE("layers, placement and which stages recompute are chosen together") {

@@ -1,6 +1,7 @@
 #include "sim/orders/designs/design.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -16,24 +17,49 @@ namespace {
 
 /// Ops that could be timed while the problem of a design is made.
 constexpr std::int64_t kProblemWork = 1000;
-/// Chains of the second round, from the best of the first.
-constexpr std::size_t kPolished = 4;
-/// Temperatures to begin with, as shares of the value.
-constexpr double kFirstHeat = 0.01;
-constexpr double kPolishHeat = 0.003;
+/// What first policies may take of the work.
+constexpr double kFirstShare = 0.2;
+/// A round of annealing: with how many chains, from the best and repeated where there are fewer, with which part of the work, and the
+/// temperatures to begin with, in turn, as shares of the value: some problems want more heat than others.
+struct Round {
+  std::size_t least;
+  std::size_t most;
+  double share;
+  std::array<double, 2> heats;
+};
+constexpr std::array<Round, 2> kRounds = {{{.least = 4, .most = 12, .share = 0.5, .heats = {0.005, 0.015}},
+                                           {.least = 4, .most = 4, .share = 0.3, .heats = {0.003, 0.003}}}};
+
+/// Problems are shared between designs that differ in less.
+using ProblemPtr = std::shared_ptr<const Problem>;
 
 /// A design, the policy of its order, and what that comes to.
 struct Played {
   Design design;
   Policy policy;
-  std::shared_ptr<const Problem> problem;
+  ProblemPtr problem;
+  ProblemPtr played;  ///< the same without copies, for the player
   Ticks value = kMaxTicks;
   double mean = 0;
+  double over_limit = 0;  ///< what only copies make known when an order is there
 
-  [[nodiscard]] double energy() const { return static_cast<double>(value) + 0.05 * mean; }
+  [[nodiscard]] double energy() const {
+    constexpr double kOver = 4;  // a share of the limit, against the same share of the value
+    return static_cast<double>(value) * (1 + kOver * over_limit) + 0.05 * mean;
+  }
 };
 
+/// Whether there is an order, and one that fits.
+enum class Standing : std::uint8_t { Fits, Over, None };
+
+Standing standing_of(const Played& played) {
+  if (played.value == kMaxTicks) return Standing::None;
+  return played.over_limit > 0 ? Standing::Over : Standing::Fits;
+}
+
 bool is_better(const Played& a, const Played& b) {
+  if (standing_of(a) != standing_of(b)) return standing_of(a) < standing_of(b);
+  if (standing_of(a) == Standing::Over) return a.energy() < b.energy();
   return a.value < b.value || (a.value == b.value && a.mean < b.mean);
 }
 
@@ -45,14 +71,20 @@ class DesignChain {
   /// The design under the best of the first policies.
   [[nodiscard]] Played first(const Design& design) {
     Played best;
-    const std::shared_ptr<const Problem> problem = made(design);
+    const ProblemPtr problem = made(design);
     if (!problem) return best;
-    for (std::vector<Policy>& family : first_policies(*problem))
-      for (Policy& policy : family) {
-        Played next{design, std::move(policy), problem};
-        if (!play(next)) return best;
-        if (is_better(next, best)) best = std::move(next);
-      }
+    for (const Copying copying : first_copyings(*problem)) {
+      Played like{.design = design, .policy = {}, .problem = problem, .played = nullptr};
+      like.design.copying = copying;
+      ease(like);
+      for (std::vector<Policy>& family : first_policies(*like.played))
+        for (Policy& policy : family) {
+          Played next = like;
+          next.policy = std::move(policy);
+          if (!play(next)) return best;
+          if (is_better(next, best)) best = std::move(next);
+        }
+    }
     return best;
   }
 
@@ -67,6 +99,7 @@ class DesignChain {
       Played next = now;
       const Changed changed = change(next);
       if (changed == Changed::Design) next.problem = made(next.design);
+      if (changed >= Changed::Copying && next.problem) ease(next);
       goes_on = changed == Changed::Nothing || !next.problem ? chain_.spend(kProblemWork) : play(next);
       if (changed == Changed::Nothing || !next.problem || next.value == kMaxTicks) continue;
       if (is_better(next, best)) best = next;
@@ -79,28 +112,48 @@ class DesignChain {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const Problem> made(const Design& design) const {
+  static std::vector<Copying> first_copyings(const Problem& problem) {
+    if (!problem.has_copies()) return {Copying{}};
+    return {{.room = 2, .prefetch = 1}, {.room = 3, .prefetch = 2}, {.room = 5, .prefetch = 4}};
+  }
+
+  [[nodiscard]] ProblemPtr made(const Design& design) const {
     auto problem = problem_of_(design);
     return problem ? std::make_shared<const Problem>(std::move(*problem)) : nullptr;
   }
 
+  static void ease(Played& played) {
+    played.played = played.problem->has_copies()
+                        ? std::make_shared<const Problem>(eased(*played.problem, played.design.copying.room))
+                        : played.problem;
+  }
+
   /// One change or two.
   [[nodiscard]] Changed change(Played& played) {
-    const Problem& problem = *played.problem;
     Changed out = Changed::Nothing;
     for (std::size_t i = 1 + chain_.random.below(2); i-- > 0;)
-      out = std::max(out, change_design(played.design, played.policy, options_, problem.ranks(),
-                                        static_cast<std::int32_t>(problem.microbatches), chain_.random));
+      out = std::max(out,
+                     change_design(played.design, played.policy, options_, *played.problem, chain_.random));
     return out;
   }
 
   /// False where the chain has no work left.
   bool play(Played& played) {
-    Player player(*played.problem);
+    Player player(*played.played);
     played.value = player.play(played.policy).value_or(kMaxTicks);
     played.mean = player.mean_lateness();
-    // A play takes about as long as three timings of its ops.
-    return chain_.spend(kProblemWork + static_cast<std::int64_t>(3 * played.problem->num_ops()));
+    played.over_limit = 0;
+    // A play takes about as long as three timings of its ops, and its copies as long again.
+    std::size_t timings = 3;
+    if (played.value != kMaxTicks && played.problem->has_copies()) {
+      timings += 3;
+      if (const auto run = run_with_copies(*played.problem, player.words(), played.design.copying.prefetch)) {
+        played.value = run->value;
+        played.mean = run->mean;
+        played.over_limit = run->over_limit;
+      }
+    }
+    return chain_.spend(kProblemWork + static_cast<std::int64_t>(timings * played.problem->num_ops()));
   }
 
   const ProblemOf& problem_of_;
@@ -116,24 +169,29 @@ class DesignSearch {
   std::optional<FoundDesign> run(const std::vector<Design>& starts) {
     if (starts.empty()) return std::nullopt;
     best_ = std::vector<Played>(starts.size());
-    const auto share =
-        static_cast<std::int64_t>(4 * (options_.work / 2) / static_cast<std::int64_t>(starts.size()));
-    round(starts.size(), share, [&](std::size_t i, DesignChain& chain) {
-      best_[i] = chain.anneal(chain.first(starts[i]), kFirstHeat);
-    });
-    std::ranges::stable_sort(best_, is_better);
-    const std::size_t polished = std::min(kPolished, best_.size());
-    if (best_.front().value == kMaxTicks) return std::nullopt;
-    round(polished, 4 * (options_.work / 2) / static_cast<std::int64_t>(polished),
-          [&](std::size_t i, DesignChain& chain) { best_[i] = chain.anneal(best_[i], kPolishHeat); });
-    return found(*std::ranges::min_element(best_, is_better));
+    round(starts.size(), kFirstShare,
+          [&](std::size_t i, DesignChain& chain) { best_[i] = chain.first(starts[i]); });
+    for (const Round& how : kRounds) {
+      std::ranges::stable_sort(best_, is_better);
+      const std::vector<Played> from = best_;
+      best_.resize(std::clamp(from.size(), how.least, how.most));
+      round(best_.size(), how.share, [&](std::size_t i, DesignChain& chain) {
+        best_[i] = chain.anneal(from[i % from.size()], how.heats[i % how.heats.size()]);
+      });
+    }
+    const Played& best = *std::ranges::min_element(best_, is_better);
+    if (standing_of(best) != Standing::Fits) return std::nullopt;
+    return found(best);
   }
 
  private:
+  /// So many chains share a part of the work of four.
   template <class Work>
-  void round(std::size_t count, std::int64_t work, const Work& body) {
+  void round(std::size_t count, double share, const Work& body) {
     ++round_;
     if (stopped_) return;
+    const auto work = static_cast<std::int64_t>(4 * share * static_cast<double>(options_.work)) /
+                      static_cast<std::int64_t>(count);
     Shared shared{.bound = 0, .enough = std::numeric_limits<std::int64_t>::max()};
     run_chains(
         count, options_.threads,
@@ -141,7 +199,7 @@ class DesignSearch {
           Chain chain(shared, options_.seed * 1'000'003U + round_ * 101U + i, work);
           DesignChain designs(problem_of_, options_, chain);
           body(i, designs);
-          note(best_[i].value);
+          if (standing_of(best_[i]) == Standing::Fits) note(best_[i].value);
         },
         [&](std::size_t) {
           if (!options_.progress || options_.progress(least_.load())) return;
@@ -156,10 +214,14 @@ class DesignSearch {
     }
   }
 
+  /// Played once more for its words, which may be shorter than the play: that waits at times for what then does not come first.
   [[nodiscard]] static FoundDesign found(const Played& best) {
-    Player player(*best.problem);
+    Player player(*best.played);
     static_cast<void>(player.play(best.policy));
-    return {best.design, player.words(), best.value};
+    const Ticks value = best.problem->has_copies()
+                            ? best.value
+                            : value_of(*best.problem, player.words()).value_or(best.value);
+    return {best.design, player.words(), value};
   }
 
   const ProblemOf& problem_of_;

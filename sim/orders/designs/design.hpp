@@ -5,13 +5,14 @@
 // An order alone cannot be shorter than the rank with most work; which rank that is and when its work can begin is a matter of the split and
 // the placement, and under a memory limit of who recomputes. So all change in one search: a layer or a boundary moves, stages change ranks, are
 // cut or joined, recompute or no longer do, the policy of the order changes; each design is judged by the order that its policy plays
-// (sim/orders/search/policy.hpp).
+// (sim/orders/search/policy.hpp), with its copies beside it where activations go to the host.
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "sim/orders/copies/copies.hpp"
 #include "sim/orders/order.hpp"
 
 namespace pipeloom::orders {
@@ -23,6 +24,7 @@ struct Design {
   std::vector<std::size_t> rank;  ///< [stage]; every rank has a stage
   /// [stage]: which of DesignOptions::means it uses to hold less, from 1; 0: none. Stages that use one use the same. Empty: none does.
   std::vector<std::uint8_t> relief = {};
+  Copying copying = {};  ///< where its problem has copies
 
   friend bool operator==(const Design&, const Design&) = default;
 };
@@ -49,11 +51,11 @@ struct DesignOptions {
 struct FoundDesign {
   Design design = {};
   Order order = {};
-  Ticks value = kMaxTicks;
+  Ticks value = kMaxTicks;  ///< of the order, with its copies
 };
 
 /// The best design and order found from any of these, no worse than the best that a first policy gives for them. Nothing where none has room,
-/// or there are none. Equal inputs give equal designs on any number of threads. REQUIRES: starts of equal numbers of layers and ranks.
+/// or there are none. With copies every rank keeps its limit at every time. Equal inputs give equal designs on any number of threads. REQUIRES: starts of equal numbers of layers and ranks.
 [[nodiscard]] std::optional<FoundDesign> search_design(const std::vector<Design>& starts,
                                                        const ProblemOf& problem_of,
                                                        const DesignOptions& options);

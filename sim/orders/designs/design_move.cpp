@@ -95,6 +95,18 @@ bool change_relief(Design& design, std::size_t means, Random& random) {
   return true;
 }
 
+/// Room for a pass more or less, or reloads issued an op earlier or later.
+bool change_copying(Copying& copying, Random& random) {
+  constexpr std::int32_t kMostRoom = 12;
+  constexpr std::int32_t kMostAhead = 16;
+  const std::int32_t by = random.below(2) == 0 ? 1 : -1;
+  const bool room = random.below(2) == 0;
+  std::int32_t& count = room ? copying.room : copying.prefetch;
+  const std::int32_t before = count;
+  count = std::clamp(count + by, room ? 0 : 1, room ? kMostRoom : kMostAhead);
+  return count != before;
+}
+
 void change_rank_policy(RankPolicy& rank, Random& random) {
   const std::size_t what = random.below(3);
   if (what == 0) rank.patience = random.between(0, 150);
@@ -127,10 +139,11 @@ constexpr std::size_t kRankMoves = 15;
 constexpr std::size_t kStageMoves = 6;
 constexpr std::size_t kReliefMoves = 12;
 
-enum class Kind : std::uint8_t { Layers, Ranks, Stages, Relief, Policy };
+enum class Kind : std::uint8_t { Layers, Ranks, Stages, Relief, Copying, Policy };
 
-/// One that may change; where layers may not, half of their share goes to relief.
-Kind draw_kind(const DesignOptions& options, Random& random) {
+/// One that may change; where layers may not, half of their share goes to relief. Where there are copies, every eighth is theirs.
+Kind draw_kind(const DesignOptions& options, bool copies, Random& random) {
+  if (copies && random.below(8) == 0) return Kind::Copying;
   const std::size_t draw = random.below(100);
   const bool relief = options.means > 0;
   if (draw < kLayerMoves && options.layers) return Kind::Layers;
@@ -143,10 +156,11 @@ Kind draw_kind(const DesignOptions& options, Random& random) {
 
 }  // namespace
 
-Changed change_design(Design& design, Policy& policy, const DesignOptions& options, std::size_t ranks,
-                      std::int32_t microbatches, Random& random) {
+Changed change_design(Design& design, Policy& policy, const DesignOptions& options, const Problem& problem,
+                      Random& random) {
+  const std::size_t ranks = problem.ranks();
   bool done = false;
-  switch (draw_kind(options, random)) {
+  switch (draw_kind(options, problem.has_copies(), random)) {
     case Kind::Layers:
       done = move_layer(design, options, random);
       break;
@@ -160,8 +174,10 @@ Changed change_design(Design& design, Policy& policy, const DesignOptions& optio
     case Kind::Relief:
       done = change_relief(design, options.means, random);
       break;
+    case Kind::Copying:
+      return change_copying(design.copying, random) ? Changed::Copying : Changed::Nothing;
     case Kind::Policy:
-      change_policy(policy, microbatches, random);
+      change_policy(policy, static_cast<std::int32_t>(problem.microbatches), random);
       return Changed::Policy;
   }
   return done ? Changed::Design : Changed::Nothing;

@@ -8,11 +8,11 @@
 
 namespace pipeloom::orders {
 
-/// What a change was about: where only the policy changed, the problem is the same.
-enum class Changed : std::uint8_t { Nothing, Policy, Design };
+/// What a change was about: where only policy or copying changed, the problem is the same.
+enum class Changed : std::uint8_t { Nothing, Policy, Copying, Design };
 
 /// Changes design or policy, or leaves both where what was drawn cannot be done.
 [[nodiscard]] Changed change_design(Design& design, Policy& policy, const DesignOptions& options,
-                                    std::size_t ranks, std::int32_t microbatches, Random& random);
+                                    const Problem& problem, Random& random);
 
 }  // namespace pipeloom::orders

@@ -36,9 +36,8 @@ constexpr Levels kLooped[] = {
 double room_of(const Problem& problem, std::size_t stage) {
   const StageWork& work = problem.stages[stage];
   const Bytes limit = problem.limit[work.rank];
-  const Bytes claim = std::max(work.held, work.kept);
-  const bool is_limited = limit != kNoLimit && claim > 0;
-  return is_limited ? static_cast<double>(limit) / static_cast<double>(claim) : HUGE_VAL;
+  const bool is_limited = limit != kNoLimit && work.held > 0;
+  return is_limited ? static_cast<double>(limit) / static_cast<double>(work.held) : HUGE_VAL;
 }
 
 Level level_of(const Problem& problem, const Levels& levels, std::size_t stage) {

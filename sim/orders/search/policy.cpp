@@ -9,9 +9,9 @@ Ticks percent_of(Ticks duration, std::int32_t percent) {
   return duration / 100 * percent + duration % 100 * percent / 100;
 }
 
-/// What a microbatch may come to hold on a stage: W's part may be more than F's.
-Bytes claim_of(const StageWork& work) {
-  return std::max(work.held, work.kept);
+/// What an I takes more than it gives back.
+Bytes surplus_of(const StageWork& work) {
+  return std::max<Bytes>(work.kept - work.held, 0);
 }
 
 }  // namespace
@@ -23,6 +23,10 @@ Player::Player(const Problem& problem)
       forward_end_(problem.stages.size() * problem.microbatches),
       input_end_(forward_end_.size()) {
   order_.words.resize(problem.ranks());
+  limits_ = problem.limit;
+  for (const StageWork& stage : problem.stages)
+    if (problem.limit[stage.rank] != kNoLimit)
+      limits_[stage.rank] = std::min(limits_[stage.rank], problem.limit[stage.rank] - surplus_of(stage));
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
     order_.words[rank].reserve(3 * problem.microbatches * problem.stages_of[rank].size());
 }
@@ -64,10 +68,10 @@ bool Player::keeps_room(std::size_t rank, std::size_t chunk) const {
   const auto& stages = problem_.stages_of[rank];
   const std::int32_t through = counts_[stages.back()].forwards + (chunk + 1 == stages.size() ? 1 : 0);
   if (through == static_cast<std::int32_t>(problem_.microbatches)) return true;
-  Bytes room = problem_.limit[rank];
+  Bytes room = limits_[rank];
   for (std::size_t c = 0; c < stages.size(); ++c) {
     const std::int32_t past = counts_[stages[c]].forwards + (c == chunk ? 1 : 0);
-    const Bytes claim = claim_of(problem_.stages[stages[c]]);
+    const Bytes claim = problem_.stages[stages[c]].held;
     const Bytes copies = std::max<Bytes>(past - through, 1);
     if (claim > 0 && copies > room / claim) return false;
     room -= claim * copies;
@@ -77,9 +81,14 @@ bool Player::keeps_room(std::size_t rank, std::size_t chunk) const {
 
 bool Player::may_forward(std::size_t rank, std::size_t chunk) const {
   if (problem_.limit[rank] == kNoLimit) return true;
-  const Bytes claim = claim_of(problem_.at(rank, chunk));
-  if (claim > problem_.limit[rank] - ranks_[rank].held) return false;
+  if (problem_.at(rank, chunk).held > limits_[rank] - ranks_[rank].held) return false;
   return problem_.stages_of[rank].size() == 1 || keeps_room(rank, chunk);
+}
+
+/// I that take more than they give back wait for the W of those before them. Without W to run they always have room: see limits_.
+bool Player::may_input(std::size_t rank, std::size_t chunk) const {
+  const Bytes surplus = surplus_of(problem_.at(rank, chunk));
+  return surplus == 0 || surplus <= problem_.limit[rank] - ranks_[rank].held;
 }
 
 std::size_t Player::ready_forward(std::size_t rank, Ticks now, bool below_target) const {
@@ -101,7 +110,7 @@ std::size_t Player::ready_input(std::size_t rank, Ticks now) const {
   const bool up = policy_->ranks[rank].shallow_inputs;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::size_t chunk = up ? i : stages.size() - 1 - i;
-    if (counts_[stages[chunk]].next_input <= now) return chunk;
+    if (counts_[stages[chunk]].next_input <= now && may_input(rank, chunk)) return chunk;
   }
   return kNoChunk;
 }
@@ -126,6 +135,13 @@ Ticks Player::next_arrival(std::size_t rank, bool inputs_only) const {
   return next;
 }
 
+bool Player::has_blocked_input(std::size_t rank, Ticks now) const {
+  const auto& stages = problem_.stages_of[rank];
+  for (std::size_t chunk = 0; chunk < stages.size(); ++chunk)
+    if (counts_[stages[chunk]].next_input <= now && !may_input(rank, chunk)) return true;
+  return false;
+}
+
 bool Player::blocked_by_memory(std::size_t rank, Ticks now) const {
   const auto& stages = problem_.stages_of[rank];
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
@@ -140,6 +156,8 @@ bool Player::blocked_by_memory(std::size_t rank, Ticks now) const {
 void Player::decide(std::size_t rank, Ticks now) {
   const RankPolicy& policy = policy_->ranks[rank];
   const std::size_t input = ready_input(rank, now);
+  if (input == kNoChunk && has_blocked_input(rank, now))
+    return start(rank, pending_weight(rank), kWeight, now);
   std::size_t forward = ready_forward(rank, now, true);
   if (forward == kNoChunk && input == kNoChunk) forward = ready_forward(rank, now, false);
   const bool yields =
@@ -162,14 +180,14 @@ void Player::start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now) {
   const std::size_t row = stage * problem_.microbatches;
   if (pass == kForward) {
     state.free = now + work.forward;
-    state.held += claim_of(work);
+    state.held += work.held;
     forward_end_[row + static_cast<std::size_t>(counts.forwards++)] = state.free;
     learn_forward(stage);
     if (stage + 1 < problem_.stages.size()) learn_forward(stage + 1);
     if (stage + 1 == problem_.stages.size()) learn_input(stage);
   } else if (pass == kInput) {
     state.free = now + work.input;
-    state.held += work.kept - claim_of(work);
+    state.held += work.kept - work.held;
     input_end_[row + static_cast<std::size_t>(counts.inputs++)] = state.free;
     learn_input(stage);
     if (stage > 0) learn_input(stage - 1);

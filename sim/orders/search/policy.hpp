@@ -74,6 +74,8 @@ class Player {
   void restart();
   void decide(std::size_t rank, Ticks now);
   [[nodiscard]] bool may_forward(std::size_t rank, std::size_t chunk) const;
+  [[nodiscard]] bool may_input(std::size_t rank, std::size_t chunk) const;
+  [[nodiscard]] bool has_blocked_input(std::size_t rank, Ticks now) const;
   [[nodiscard]] bool keeps_room(std::size_t rank, std::size_t chunk) const;
   [[nodiscard]] std::size_t ready_input(std::size_t rank, Ticks now) const;
   [[nodiscard]] std::size_t ready_forward(std::size_t rank, Ticks now, bool below_target) const;
@@ -86,6 +88,8 @@ class Player {
 
   const Problem& problem_;
   const Policy* policy_ = nullptr;
+  std::vector<Bytes>
+      limits_;  // [rank]: of forwards, which leave room for what any I takes more than it gives back
   std::vector<Counts> counts_;  // [stage]
   std::vector<RankState> ranks_;
   std::vector<Ticks> forward_end_;  // [stage * m + k]

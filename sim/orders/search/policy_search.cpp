@@ -46,8 +46,7 @@ std::int32_t shared_cap(const Problem& problem, const std::vector<Ticks>& trips,
   if (problem.limit[rank] == kNoLimit) return clamped(kMaxTicks, problem);
   double bytes = 0;
   for (const std::size_t s : problem.stages_of[rank])
-    bytes += static_cast<double>(trips[s]) *
-             static_cast<double>(std::max(problem.stages[s].held, problem.stages[s].kept));
+    bytes += static_cast<double>(trips[s]) * static_cast<double>(problem.stages[s].held);
   if (bytes <= 0) return clamped(kMaxTicks, problem);
   const double share = static_cast<double>(problem.limit[rank]) * static_cast<double>(trips[stage]) / bytes;
   return clamped(static_cast<Ticks>(std::min(share + extra, 1e9)), problem);
@@ -82,11 +81,10 @@ StagePolicy by_depth(const Problem& problem, std::size_t stage, const Guess& gue
   constexpr double kMost = 2;  // microbatches for each stage from here on: more never make a step shorter
   const StageWork& work = problem.stages[stage];
   const Bytes limit = problem.limit[work.rank];
-  const Bytes claim = std::max(work.held, work.kept);
   const auto stages = static_cast<double>(problem.stages.size());
   double share = kMost;
-  if (limit != kNoLimit && claim > 0)
-    share = std::min(share, static_cast<double>(limit) / static_cast<double>(claim) / stages);
+  if (limit != kNoLimit && work.held > 0)
+    share = std::min(share, static_cast<double>(limit) / static_cast<double>(work.held) / stages);
   const auto count =
       static_cast<Ticks>(std::ceil(guess.scale * share * (stages - static_cast<double>(stage))));
   return {clamped(count - 1, problem), clamped(guess.extra_cap < 0 ? kMaxTicks : count, problem)};

@@ -428,7 +428,7 @@ def test_namespaces(pipeloom):
             require(all(code == 0 for code, _, _ in ended), str(ended))
             require("exactly" in ended[0][1], ended[0][1])
         with Run(pipeloom) as run:
-            start_in(hosts, run, [*BUSY, "--steps", "500", "--timeout", "1.5"])
+            start_in(hosts, run, [*BUSY, "--steps", "500", "--timeout", "4"])
             wait_until_met(run.processes[0].pid)
             hosts.ip("-n", hosts.name(0), "link", "set", "p2", "down")
             ended = run.wait(range(3))
