@@ -139,6 +139,71 @@ class Playback {
   std::vector<std::size_t> ready_;
 };
 
+/// Writes the queues of an order.
+class Writer {
+ public:
+  Writer(const Problem& problem, const Placement& placement, const Order& order)
+      : problem_(problem),
+        order_(order),
+        out_(placement, static_cast<int>(problem.microbatches)),
+        count_(3 * problem.stages.size()),
+        pending_(problem.stages.size()) {
+    out_.reserve(problem.num_ops());
+  }
+
+  Schedule write() && {
+    for (std::size_t rank = 0; rank < problem_.ranks(); ++rank) {
+      out_.begin_rank(Rank(static_cast<int>(rank)));
+      const auto& word = order_.words[rank];
+      std::span<const std::uint32_t> pairs;
+      if (!order_.pairs.empty()) pairs = order_.pairs[rank];
+      for (std::size_t place = 0; place < word.size(); ++place) {
+        if (pairs.empty() || pairs.front() != place) {
+          add(rank, word[place]);
+          continue;
+        }
+        const Op first = next_op(rank, word[place]);
+        out_.add_pair(first, backward(stage_of(rank, word[place + 1]), next(rank, word[place + 1])));
+        place += 2;  // its W is in the backward
+        pairs = pairs.subspan(1);
+      }
+    }
+    return std::move(out_).build();
+  }
+
+ private:
+  [[nodiscard]] Stage stage_of(std::size_t rank, Letter letter) const {
+    return Stage(static_cast<int>(problem_.stages_of[rank][chunk_of(letter)]));
+  }
+  /// The next microbatch that this pass comes to.
+  [[nodiscard]] Microbatch next(std::size_t rank, Letter letter) {
+    return Microbatch(count_[3 * stage_of(rank, letter).at() + pass_of(letter)]++);
+  }
+
+  /// An op of its own. W are of the I that stand alone: those of pairs have theirs with them.
+  [[nodiscard]] Op next_op(std::size_t rank, Letter letter) {
+    const Stage stage = stage_of(rank, letter);
+    std::vector<Microbatch>& pending = pending_[stage.at()];
+    const Microbatch microbatch =
+        pass_of(letter) == kWeight && problem_.cut ? pending[next(rank, letter).at()] : next(rank, letter);
+    if (pass_of(letter) == kForward) return forward(stage, microbatch);
+    if (pass_of(letter) == kWeight) return backward_weight(stage, microbatch);
+    pending.push_back(microbatch);
+    return problem_.cut ? backward_input(stage, microbatch) : backward(stage, microbatch);
+  }
+
+  void add(std::size_t rank, Letter letter) {
+    const Op op = next_op(rank, letter);
+    if (op.kind() != OpKind::BackwardWeight || problem_.cut) out_.add(op);
+  }
+
+  const Problem& problem_;
+  const Order& order_;
+  ScheduleBuilder out_;
+  std::vector<int> count_;                        // [3 * stage + pass]
+  std::vector<std::vector<Microbatch>> pending_;  // [stage]: of I that stand alone, in order
+};
+
 }  // namespace
 
 std::optional<Order> order_of(const Problem& problem, const Schedule& schedule) {
@@ -154,22 +219,7 @@ std::optional<Order> order_of(const Problem& problem, const Schedule& schedule) 
 }
 
 Schedule schedule_of(const Problem& problem, const Placement& placement, const Order& order) {
-  ScheduleBuilder out(placement, static_cast<int>(problem.microbatches));
-  out.reserve(problem.num_ops());
-  std::vector<int> count(3 * problem.stages.size());
-  for (std::size_t rank = 0; rank < problem.ranks(); ++rank) {
-    out.begin_rank(Rank(static_cast<int>(rank)));
-    for (const Letter next : order.words[rank]) {
-      const std::size_t at = problem.stages_of[rank][chunk_of(next)];
-      const Stage stage(static_cast<int>(at));
-      const Microbatch microbatch(count[3 * at + pass_of(next)]++);
-      if (pass_of(next) == kForward) out.add(forward(stage, microbatch));
-      if (pass_of(next) == kInput)
-        out.add(problem.cut ? backward_input(stage, microbatch) : backward(stage, microbatch));
-      if (pass_of(next) == kWeight && problem.cut) out.add(backward_weight(stage, microbatch));
-    }
-  }
-  return std::move(out).build();
+  return Writer(problem, placement, order).write();
 }
 
 bool keeps_limit(const Problem& problem, std::size_t rank, std::span<const Letter> word) {

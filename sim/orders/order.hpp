@@ -29,8 +29,11 @@ inline constexpr Pass kWeight = 2;
 }
 
 /// words[rank]: every letter of the rank's chunks m times, W too where the problem is not cut (it takes no time there).
+/// pairs[rank]: places in its word, in order, where an F, an I and its W stand that run as one overlapped pair (Problem::pairs). Empty: none do.
+/// Who says nothing of pairs takes their ops one after another.
 struct Order {
   std::vector<std::vector<Letter>> words;
+  std::vector<std::vector<std::uint32_t>> pairs = {};
 
   friend bool operator==(const Order&, const Order&) = default;
 };
@@ -39,7 +42,7 @@ struct Order {
 /// is part of the backward that it is for; copies to the host and back run beside the words. Nothing where it has other kinds, slices or replicas, or where its placement is not the problem's.
 [[nodiscard]] std::optional<Order> order_of(const Problem& problem, const Schedule& schedule);
 
-/// The queues of an order: F, I, W, or F, B where the problem is not cut.
+/// The queues of an order: F, I, W, or F, B where the problem is not cut; its pairs as groups of F and B.
 [[nodiscard]] Schedule schedule_of(const Problem& problem, const Placement& placement, const Order& order);
 
 /// Whether the rank keeps its limit while this word runs, every op's bytes as StageWork says. O(word).

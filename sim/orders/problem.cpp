@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include <pipeloom/error.hpp>
 
@@ -21,12 +22,16 @@ Hops hops_of(const Placement& placement, Stage stage) {
           .behind = stage.value() + 1 < placement.stages() && crosses(stage, Stage(stage.value() + 1))};
 }
 
+Ticks messages_of(const Placement& placement, const Costs& costs, Stage stage) {
+  const Hops hops = hops_of(placement, stage);
+  return costs.rank_time * ((hops.before ? 1 : 0) + (hops.behind ? 1 : 0));
+}
+
 StageWork work_of(const Placement& placement, const Terms& terms, Stage stage, bool cut) {
   const Costs& costs = terms.costs;
   const std::size_t slot = stage.at();
   const auto duration = [&](OpKind kind) { return costs.duration[index_of(kind)][slot] + costs.entry; };
-  const Hops hops = hops_of(placement, stage);
-  const Ticks messages = costs.rank_time * ((hops.before ? 1 : 0) + (hops.behind ? 1 : 0));
+  const Ticks messages = messages_of(placement, costs, stage);
   StageWork out;
   out.rank = placement.rank_of(stage).at();
   out.forward = duration(OpKind::Forward) + messages;
@@ -69,6 +74,33 @@ Problem make_problem(const Placement& placement, int microbatches, const Terms& 
   out.limit = limit.empty() ? std::vector<Bytes>(out.ranks(), kNoLimit) : std::move(limit);
   set_objective(out, objective);
   return out;
+}
+
+void add_pairs(Problem& problem, const Placement& placement, const Costs& costs) {
+  if (costs.overlap.rule == OverlapRule::Sum || costs.overlap.rule == OverlapRule::Sequential) return;
+  const auto together = [&](std::size_t f, std::size_t b) {
+    const Stage forward(static_cast<int>(f));
+    const Stage backward(static_cast<int>(b));
+    const std::array parts = {Costs::Part{OpKind::Forward, placement.slot_of(forward, Replica(0))},
+                              Costs::Part{OpKind::Backward, placement.slot_of(backward, Replica(0))}};
+    return costs.parts_duration(parts) + messages_of(placement, costs, forward) +
+           messages_of(placement, costs, backward);
+  };
+  constexpr Ticks kLeastGain = 1000;
+  std::size_t chunks = 0;
+  for (const auto& on_rank : problem.stages_of) chunks = std::max(chunks, on_rank.size());
+  std::vector<Ticks> pairs(problem.stages.size() * chunks, kMaxTicks);
+  bool gains = false;
+  for (const auto& on_rank : problem.stages_of)
+    for (const std::size_t f : on_rank)
+      for (const std::size_t b : on_rank) {
+        const Ticks apart = problem.stages[f].forward + problem.stages[b].input + problem.stages[b].weight;
+        // Less is what numbers lose that are cut in parts for stages.
+        if (together(f, b) >= apart - apart / kLeastGain) continue;
+        pairs[f * chunks + problem.stages[b].chunk] = together(f, b);
+        gains = true;
+      }
+  if (gains) problem.pairs = std::move(pairs);
 }
 
 Ticks head_of(const Problem& problem, std::size_t rank) {

@@ -44,10 +44,17 @@ struct Problem {
   std::vector<std::vector<std::size_t>> stages_of;  ///< [rank][chunk], in model order; none is empty
   std::vector<Bytes> limit;                         ///< [rank]: most bytes of activations; kNoLimit for none
   std::vector<Ticks> origin;  ///< [rank]: its last end counts from here, see objective()
+  /// [stage of an F * most chunks of a rank + chunk of a backward]: how long both take as one overlapped pair, with W in the backward; kMaxTicks where
+  /// that is no shorter. Empty where no pair is shorter.
+  std::vector<Ticks> pairs;
   /// Ops between F and I of a pass up to which nothing of it is copied.
   std::int32_t least_gap = 0;
 
   [[nodiscard]] std::size_t ranks() const { return stages_of.size(); }
+  /// REQUIRES: pairs, and stages of one rank.
+  [[nodiscard]] Ticks pair(std::size_t forward, std::size_t backward) const {
+    return pairs[forward * (pairs.size() / stages.size()) + stages[backward].chunk];
+  }
   [[nodiscard]] bool has_copies() const {
     return std::ranges::any_of(stages, [](const StageWork& stage) { return stage.is_copied; });
   }
@@ -76,6 +83,10 @@ void set_objective(Problem& problem, Objective objective);
 /// REQUIRES: terms of this placement, whose numbers do not depend on microbatch or slice (see uniform_over_microbatches).
 [[nodiscard]] Problem make_problem(const Placement& placement, int microbatches, const Terms& terms,
                                    std::vector<Bytes> limit, Objective objective, bool cut = true);
+
+/// Sets Problem::pairs where these costs make some pair shorter than its ops, by more than a thousandth. Groups whose parts run one after another are none.
+/// REQUIRES: make_problem() made it of this placement and these costs, with its backwards cut.
+void add_pairs(Problem& problem, const Placement& placement, const Costs& costs);
 
 inline constexpr std::size_t kMaxChunks = 80;
 

@@ -130,7 +130,10 @@ class CoDesigner {
     const auto design = orders::search_design(
         with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
-    auto out = offloads(design->design) ? as_found(*design) : best_order(*design, search.work / 4);
+    const auto problem = problem_for(design->design);
+    const bool as_it_is = problem->has_copies() || !problem->pairs.empty();
+    auto out = as_it_is ? candidate(design->design, *problem, design->order)
+                        : best_order(*design, *problem, search.work / 4);
     if (out && !is_better(*out, from_, options_)) return std::nullopt;
     return out;
   }
@@ -151,18 +154,13 @@ class CoDesigner {
     return out;
   }
 
-  [[nodiscard]] std::optional<PlanCandidate> as_found(const orders::FoundDesign& found) const {
-    return candidate(found.design, *problem_for(found.design), found.order);
-  }
-
   /// The design's best order, searched for once more.
   [[nodiscard]] std::optional<PlanCandidate> best_order(const orders::FoundDesign& from,
+                                                        const orders::Problem& problem,
                                                         std::int64_t work) const {
-    const auto problem = problem_for(from.design);
-    const auto found = orders::search_order(*problem, {{"design", from.order}}, order_search(options_, work));
+    const auto found = orders::search_order(problem, {{"design", from.order}}, order_search(options_, work));
     return best_made(
-        *found, [&](const orders::Order& order) { return candidate(from.design, *problem, order); },
-        options_);
+        *found, [&](const orders::Order& order) { return candidate(from.design, problem, order); }, options_);
   }
 
   [[nodiscard]] bool offloads(const orders::Design& design) const {
@@ -195,7 +193,9 @@ class CoDesigner {
         parts.offload.on = true;
         parts.offload.stages = relieved_stages(design);
       }
-      return problem_of(parts);
+      auto problem = problem_of(parts);
+      if (problem) orders::add_pairs(*problem, placement, costs);
+      return problem;
     } catch (const Error&) {
       return std::nullopt;  // what the input states is for other stages
     }

@@ -62,11 +62,10 @@ std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
 }
 
 /// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
-Terms terms_of(const ProblemParts& parts) {
-  Terms terms{parts.costs, parts.memory};
-  terms.costs.per_op.clear();
-  terms.costs.microbatch_scale.clear();
-  return terms;
+Costs costs_of_stages(Costs costs) {
+  costs.per_op.clear();
+  costs.microbatch_scale.clear();
+  return costs;
 }
 
 std::vector<Bytes> limits_of(const ProblemParts& parts) {
@@ -102,7 +101,7 @@ bool has_exact_limits(const MemoryModel& memory) {
 }
 
 /// What the search knows of all orders, where its problem is the whole truth about the run: nothing that it leaves to the simulation, and no
-/// memory that it only keeps free.
+/// memory that it only keeps free. It is on orders without pairs, as bounds of runs are on orders of their pairs.
 void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& candidate) {
   const bool exact = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
                      like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
@@ -120,9 +119,17 @@ class Searcher {
       : kin_(kin), like_(*kin.front()), options_(options), limits_(limits), name_(searched_name(like_)) {}
 
   std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) const {
-    const auto problem = problem_of(like_.run);
+    auto problem = problem_of(like_.run);
     if (!problem) return std::nullopt;
-    auto best = problem->has_copies() ? copied(*problem, work) : plain(*problem, work);
+    orders::Problem paired = *problem;
+    orders::add_pairs(paired, like_.run.schedule->placement(), costs_of_stages(*like_.run.costs));
+    const bool has_copies = problem->has_copies();
+    const bool has_pairs = !has_copies && !paired.pairs.empty();
+    auto best = has_copies ? as_design(*problem, work) : plain(*problem, has_pairs ? work / 2 : work);
+    if (has_pairs) {
+      auto other = as_design(paired, work / 2);
+      if (other && (!best || is_better(*other, *best, options_))) best = std::move(other);
+    }
     const PlanCandidate* kin = shortest_kin();
     if (!best || (kin != nullptr && !is_better(*best, *kin, options_))) return std::nullopt;
     if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty())
@@ -143,8 +150,9 @@ class Searcher {
     return out;
   }
 
-  /// Orders with copies are searched as designs of which nothing may change but the order, and when reloads are issued.
-  [[nodiscard]] std::optional<PlanCandidate> copied(const orders::Problem& problem, std::int64_t work) const {
+  /// Orders with copies or pairs are searched as designs of which nothing may change but the order, and when reloads are issued.
+  [[nodiscard]] std::optional<PlanCandidate> as_design(const orders::Problem& problem,
+                                                       std::int64_t work) const {
     orders::Design design{.layers = std::vector(problem.stages.size(), 1), .rank = {}};
     for (const orders::StageWork& stage : problem.stages) design.rank.push_back(stage.rank);
     orders::DesignOptions search{.layers = false,
@@ -160,7 +168,9 @@ class Searcher {
     const auto found = orders::search_design(
         {design}, [&](const orders::Design&) { return std::optional(problem); }, search);
     if (!found) return std::nullopt;
-    return candidate(problem, found->order, with_prefetch(like_.config, found->design.copying.prefetch));
+    return candidate(
+        problem, found->order,
+        problem.has_copies() ? with_prefetch(like_.config, found->design.copying.prefetch) : like_.config);
   }
 
   /// Those that the kin run.
@@ -255,9 +265,9 @@ std::optional<PlanCandidate> best_made(const orders::FoundOrder& found, const Ma
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
   try {
     const bool window = parts.rule == StepRule::PostValidation;
-    auto problem =
-        orders::make_problem(parts.placement, parts.microbatches, terms_of(parts), limits_of(parts),
-                             window ? orders::Objective::Window : orders::Objective::Makespan);
+    auto problem = orders::make_problem(parts.placement, parts.microbatches,
+                                        {costs_of_stages(parts.costs), parts.memory}, limits_of(parts),
+                                        window ? orders::Objective::Window : orders::Objective::Makespan);
     add_recomputation(parts, problem);
     add_copies(parts, problem);
     return problem;

@@ -107,6 +107,11 @@ std::string table_of(const Plan& plan, const PlanStyle& style) {
   return style.markdown ? table.markdown() : table.text(style.colour);
 }
 
+/// Whether ops may take less time as pairs: bounds are on orders of the pairs that there are.
+bool may_pair(const Run& run) {
+  return run.costs->overlap.rule != OverlapRule::Sum && run.costs->overlap.rule != OverlapRule::Sequential;
+}
+
 /// The winner in a sentence or two.
 std::string headline(const Plan& plan) {
   const PlanCandidate& winner = plan.candidates.front();
@@ -115,11 +120,12 @@ std::string headline(const Plan& plan) {
   if (plan.baseline && winner.change)
     out += fmt::format(", {} {} than {} now", share_text(std::abs(*winner.change)),
                        *winner.change <= 0 ? "less" : "more", plan.baseline->name);
+  const char* pairs = may_pair(winner.run) ? " with these pairs" : "";
   if (winner.proven)
-    return out + fmt::format("; no order of these stages is shorter ({})", winner.bound.name);
+    return out + fmt::format("; no order of these stages{} is shorter ({})", pairs, winner.bound.name);
   if (winner.bound.value > 0)
-    out +=
-        fmt::format("; at most {} above the best possible ({})", share_text(winner.gap), winner.bound.name);
+    out += fmt::format("; at most {} above the best possible{} ({})", share_text(winner.gap), pairs,
+                       winner.bound.name);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/messages/message_plans.hpp"
+#include "sim/orders/designs/design.hpp"
 #include "sim/orders/search/search.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
@@ -23,7 +25,8 @@
 namespace pipeloom::executor::searched_orders_test {
 namespace {
 
-/// 50 of them: 2 to 4 ranks with one to four stages each, unequal times, links and memory, and a limit in two of three.
+/// 50 of them: 2 to 4 ranks with one to four stages each, unequal times, links and memory, a limit in two of three, and pairs that take less than
+/// their ops in one of three.
 struct Drawn {
   Placement placement;
   Terms terms;
@@ -65,19 +68,35 @@ Terms drawn_terms(const Placement& placement, test::Random& random) {
   return terms;
 }
 
+/// With pairs a design of which nothing may change but the order.
+std::optional<orders::Order> searched(const orders::Problem& problem, std::uint64_t seed) {
+  if (problem.pairs.empty()) {
+    auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
+    return found ? std::optional(std::move(found->order)) : std::nullopt;
+  }
+  orders::Design design{.layers = std::vector(problem.stages.size(), 1), .rank = {}};
+  for (const orders::StageWork& stage : problem.stages) design.rank.push_back(stage.rank);
+  auto found = orders::search_design(
+      {design}, [&](const orders::Design&) { return std::optional(problem); },
+      {.layers = false, .ranks = false, .stages = false, .work = 120'000, .seed = seed});
+  return found ? std::optional(std::move(found->order)) : std::nullopt;
+}
+
 Drawn draw(std::uint64_t seed) {
   test::Random random(seed);
   const Placement placement = drawn_placement(random);
-  const Terms terms = drawn_terms(placement, random);
+  Terms terms = drawn_terms(placement, random);
   std::vector<Bytes> limit;
   if (random.chance(67)) limit.assign(static_cast<std::size_t>(placement.ranks()), random.between(24, 48));
   const int microbatches = 2 + random.below(6);
-  const auto problem = orders::make_problem(
+  auto problem = orders::make_problem(
       placement, microbatches, terms, limit,
       random.chance(50) ? orders::Objective::Window : orders::Objective::Makespan, random.chance(80));
-  const auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
-  REQUIRE(found);
-  return {placement, terms, limit, microbatches, schedule_of(problem, placement, found->order)};
+  terms.costs.overlap = {.rule = OverlapRule::Factor, .factor = kUnitScale * 6 / 10};
+  if (seed % 3 == 0) orders::add_pairs(problem, placement, terms.costs);
+  const auto order = searched(problem, seed);
+  REQUIRE(order);
+  return {placement, terms, limit, microbatches, schedule_of(problem, placement, *order)};
 }
 
 /// The most that the rank ever holds, op by op: F takes a stage's activation, I gives its part back, W or B the rest.
@@ -122,6 +141,7 @@ std::string wrong_gradients(const Drawn& drawn) {
 TEST_CASE(
     "50 searched orders: legal, within their limit, carried by PyTorch's file and loader, right gradients") {
   std::size_t limited = 0;
+  std::size_t paired = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     INFO("seed " << seed);
     const Drawn drawn = draw(seed);
@@ -130,6 +150,7 @@ TEST_CASE(
     for (std::size_t r = 0; r < drawn.limit.size(); ++r)
       CHECK(most_held(drawn, Rank(static_cast<int>(r))) <= drawn.limit[r]);
     limited += drawn.limit.empty() ? 0U : 1U;
+    paired += schedule.has_groups() ? 1U : 0U;
     const Schedule back = through_csv(schedule);
     CHECK(std::ranges::equal(back.ops(), schedule.ops()));
     const ActionLists lists = torch::lower(schedule);
@@ -142,6 +163,7 @@ TEST_CASE(
     CHECK(wrong_gradients(drawn) == "");
   }
   CHECK(limited >= 20);
+  CHECK(paired >= 10);
 }
 
 }  // namespace pipeloom::executor::searched_orders_test

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/orders/search/follower.hpp"
 #include "sim/orders/search/levels.hpp"
+#include "sim/orders/search/policy_search.hpp"
 #include "sim/orders/search/retimer.hpp"
 #include "sim/orders/search/search.hpp"
 #include "tests/support/catch.hpp"
@@ -103,6 +105,69 @@ TEST_CASE("A play that follows an order keeps what the order keeps, and without 
     changed += follower.words() == found->order ? 0 : 1;
   }
   CHECK(changed > 100);
+}
+
+TEST_CASE("Pairs are made of what is ready, and hold what their ops hold", "[orders]") {
+  // One stage, F, I and W of 1, pairs of 2: F0, then F1 with B0, F2 with B1, and I2 and W2 alone: 1 + 2 + 2 + 2 instead of 9.
+  Problem problem;
+  problem.microbatches = 3;
+  problem.stages = {{.forward = 1, .input = 1, .weight = 1, .held = 10}};
+  problem.stages_of = {{0}};
+  problem.limit = {20};
+  problem.origin = {0};
+  const Placement placement = Placement::linear(1);
+  Costs costs =
+      uniform_costs(placement, {.forward = 1, .backward = 2, .backward_input = 1, .backward_weight = 1});
+  add_pairs(problem, placement, costs);
+  CHECK(problem.pairs.empty());  // the sum of both is no shorter
+  costs.overlap = {.rule = OverlapRule::Saving, .saving = 1};
+  add_pairs(problem, placement, costs);
+  CHECK(problem.pairs == std::vector<Ticks>{2});
+  Player player(problem);
+  const Policy policy{.stages = {{.target = 1, .cap = 2}}, .ranks = {{}}};
+  CHECK(player.play(policy) == 7);
+  const std::vector<std::vector<std::uint32_t>> pairs = {{1, 4}};
+  CHECK(player.words().pairs == pairs);
+  const auto schedule = std::make_shared<const Schedule>(schedule_of(problem, placement, player.words()));
+  CHECK(schedule->num_entries() == 5);
+  CHECK(simulate(schedule, costs).end.back() == 7);
+  // Room for one pass: the second forward needs the bytes that the first backward gives back.
+  problem.limit = {10};
+  Player tight(problem);
+  CHECK(tight.play(policy) == 9);
+  CHECK(tight.words().pairs.front().empty());
+}
+
+TEST_CASE(
+    "Whatever pairs take, orders with them are legal, as long as played at most, and within their limit",
+    "[orders]") {
+  test::Random random(21);
+  int paired = 0;
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    Drawn drawn = draw(random);
+    if (!drawn.problem.cut) continue;
+    const auto slots = static_cast<std::size_t>(drawn.placement.slots());
+    drawn.terms.costs.overlap = {.rule = OverlapRule::Explicit};
+    for (std::size_t pair = 0; pair < slots * slots; ++pair)
+      drawn.terms.costs.overlap.pairs.push_back(random.between(1, 30));
+    add_pairs(drawn.problem, drawn.placement, drawn.terms.costs);
+    if (drawn.problem.pairs.empty()) continue;
+    auto families = first_policies(drawn.problem);
+    auto& family = families[static_cast<std::size_t>(random.below(static_cast<int>(families.size())))];
+    Policy& policy = family.front();
+    for (RankPolicy& rank : policy.ranks) rank.partner = random.below(3) * 100;
+    Player player(drawn.problem);
+    const auto value = player.play(policy);
+    if (!value) continue;
+    const Order& order = player.words();
+    CHECK(keeps_limits(drawn.problem, order));
+    const Schedule schedule = schedule_of(drawn.problem, drawn.placement, order);
+    CHECK(validate(schedule).empty());
+    paired += schedule.has_groups() ? 1 : 0;
+    CHECK(simulated(drawn, order) <= *value);
+  }
+  CHECK(paired > 100);
 }
 
 TEST_CASE("A limit that does not hold one microbatch has no order", "[orders]") {

@@ -243,6 +243,31 @@ TEST_CASE("a plan with nothing but the order to change keeps placement and sched
   CHECK(plan.candidates.front().proven);
 }
 
+TEST_CASE("a plan makes pairs where they take less than their ops, and only there") {
+  PlanOptions asked = options();
+  asked.vary = {};
+  asked.vary.add(Vary::Order);
+  Assignments workload = small();
+  workload["costs.overlapped"] = "3";  // as long as F and B
+  const Plan apart = plan_of(workload, asked);
+  CHECK(apart.candidates.front().step_time == 27 * kUnit);
+  CHECK_FALSE(apart.candidates.front().run.schedule->has_groups());
+
+  workload["costs.overlapped"] = "2";
+  const Plan paired = plan_of(workload, asked);
+  const PlanCandidate& best = paired.candidates.front();
+  REQUIRE(best.searched());
+  CHECK(best.run.schedule->has_groups());
+  // Rank 3 starts at 3 with an F that has no partner and ends with a backward that has none, at best: 3 + 1 + 7 * 2 + 2.
+  CHECK(best.step_time >= 20 * kUnit);
+  CHECK(best.step_time <= 25 * kUnit);
+  workload["schedule"] = "\"1f1b-overlap\"";
+  CHECK(best.step_time < study::evaluate(study::config_of(workload), {}).metrics->step_time);
+  const Run again = study::evaluate_schedule(best.order, "order", study::config_of(best.config), {});
+  CHECK(again.metrics->step_time == best.step_time);
+  CHECK(study::plan_page(paired, {}).find(" with these pairs") != std::string::npos);
+}
+
 TEST_CASE("what the search proves counts only where its limits are the run's own") {
   // 9000 hold two microbatches of 4000, and one beside a buffer of 3000, which the search keeps free all the time: all of its orders hold one
   // microbatch on a rank, and it proves 6 (2 F + 2 B) = 30 of these.

@@ -172,6 +172,7 @@ class Run {
 
 Problem eased(const Problem& problem, std::int32_t room) {
   Problem out = problem;
+  out.pairs.clear();
   std::vector<Bytes> largest(problem.ranks());
   std::vector<Bytes> needed(problem.ranks());   // for one microbatch to get through
   std::vector<Bytes> surplus(problem.ranks());  // that an I takes more than it gives back

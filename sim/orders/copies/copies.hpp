@@ -21,7 +21,8 @@ struct Copying {
 };
 
 /// The problem for who makes an order and knows nothing of copies: copied stages hold nothing from F to I, and every rank has less by the room for
-/// so many of its largest pass that is copied, or as many as one microbatch leaves room for.
+/// so many of its largest pass that is copied, or as many as one microbatch leaves room for. Without
+/// pairs.
 [[nodiscard]] Problem eased(const Problem& problem, std::int32_t room);
 
 struct CopiedRun {
@@ -31,7 +32,7 @@ struct CopiedRun {
       0;  ///< the largest share by which a rank is over its limit at some time; 0 where all keep theirs
 };
 
-/// What the order comes to; nothing where it hangs. O(ops log ops). REQUIRES: a problem whose backwards are cut.
+/// What the order comes to, without pairs; nothing where it hangs. O(ops log ops). REQUIRES: a problem whose backwards are cut.
 [[nodiscard]] std::optional<CopiedRun> run_with_copies(const Problem& problem, const Order& order,
                                                        std::int32_t prefetch);
 

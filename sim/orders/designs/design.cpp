@@ -218,9 +218,9 @@ class DesignSearch {
   [[nodiscard]] static FoundDesign found(const Played& best) {
     Player player(*best.played);
     static_cast<void>(player.play(best.policy));
-    const Ticks value = best.problem->has_copies()
-                            ? best.value
-                            : value_of(*best.problem, player.words()).value_or(best.value);
+    const bool is_as_played = best.problem->has_copies() || !best.problem->pairs.empty();
+    const Ticks value =
+        is_as_played ? best.value : value_of(*best.problem, player.words()).value_or(best.value);
     return {best.design, player.words(), value};
   }
 

@@ -107,11 +107,12 @@ bool change_copying(Copying& copying, Random& random) {
   return count != before;
 }
 
-void change_rank_policy(RankPolicy& rank, Random& random) {
-  const std::size_t what = random.below(3);
+void change_rank_policy(RankPolicy& rank, bool pairs, Random& random) {
+  const std::size_t what = random.below(pairs ? 5 : 3);
   if (what == 0) rank.patience = random.between(0, 150);
   if (what == 1) rank.yield = std::max(0, random.between(-30, 100));
   if (what == 2) rank.shallow_inputs = !rank.shallow_inputs;
+  if (what > 2) rank.partner = std::max(0, random.between(-50, 200));
 }
 
 /// One more or less under way, on a run of stages or all behind one.
@@ -126,11 +127,11 @@ void change_stage_policy(std::vector<StagePolicy>& stages, std::int32_t microbat
   }
 }
 
-void change_policy(Policy& policy, std::int32_t microbatches, Random& random) {
+void change_policy(Policy& policy, const Problem& problem, Random& random) {
   if (random.below(4) == 0)
-    change_rank_policy(policy.ranks[random.below(policy.ranks.size())], random);
+    change_rank_policy(policy.ranks[random.below(policy.ranks.size())], !problem.pairs.empty(), random);
   else
-    change_stage_policy(policy.stages, microbatches, random);
+    change_stage_policy(policy.stages, static_cast<std::int32_t>(problem.microbatches), random);
 }
 
 /// Of a hundred changes so many are of a kind; the rest change the policy.
@@ -177,7 +178,7 @@ Changed change_design(Design& design, Policy& policy, const DesignOptions& optio
     case Kind::Copying:
       return change_copying(design.copying, random) ? Changed::Copying : Changed::Nothing;
     case Kind::Policy:
-      change_policy(policy, static_cast<std::int32_t>(problem.microbatches), random);
+      change_policy(policy, problem, random);
       return Changed::Policy;
   }
   return done ? Changed::Design : Changed::Nothing;

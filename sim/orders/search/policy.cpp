@@ -23,6 +23,7 @@ Player::Player(const Problem& problem)
       forward_end_(problem.stages.size() * problem.microbatches),
       input_end_(forward_end_.size()) {
   order_.words.resize(problem.ranks());
+  if (!problem.pairs.empty()) order_.pairs.resize(problem.ranks());
   limits_ = problem.limit;
   for (const StageWork& stage : problem.stages)
     if (problem.limit[stage.rank] != kNoLimit)
@@ -36,6 +37,7 @@ void Player::restart() {
   counts_.front().next_forward = 0;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     order_.words[rank].clear();
+    if (!order_.pairs.empty()) order_.pairs[rank].clear();
     ranks_[rank] = {
         .left = static_cast<std::int32_t>(3 * problem_.microbatches * problem_.stages_of[rank].size())};
   }
@@ -153,7 +155,26 @@ bool Player::blocked_by_memory(std::size_t rank, Ticks now) const {
   return false;
 }
 
+/// Starts a pair, or waits for the half of one that is known to come soon; false where there is neither.
+bool Player::decide_pair(std::size_t rank, Ticks now) {
+  const std::size_t input = ready_input(rank, now);
+  const std::size_t forward = ready_forward(rank, now, false);
+  const auto& stages = problem_.stages_of[rank];
+  if (input != kNoChunk && forward != kNoChunk) {
+    if (problem_.pair(stages[forward], stages[input]) == kMaxTicks) return false;
+    start_pair(rank, forward, input, now);
+    return true;
+  }
+  if (input == kNoChunk && forward == kNoChunk) return false;
+  const StageWork& alone = problem_.at(rank, input != kNoChunk ? input : forward);
+  const Ticks wait =
+      percent_of(input != kNoChunk ? alone.input : alone.forward, policy_->ranks[rank].partner);
+  const Ticks next = next_arrival(rank, forward != kNoChunk);
+  return next > now && next < now + wait;
+}
+
 void Player::decide(std::size_t rank, Ticks now) {
+  if (!problem_.pairs.empty() && decide_pair(rank, now)) return;
   const RankPolicy& policy = policy_->ranks[rank];
   const std::size_t input = ready_input(rank, now);
   if (input == kNoChunk && has_blocked_input(rank, now))
@@ -182,15 +203,12 @@ void Player::start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now) {
     state.free = now + work.forward;
     state.held += work.held;
     forward_end_[row + static_cast<std::size_t>(counts.forwards++)] = state.free;
-    learn_forward(stage);
-    if (stage + 1 < problem_.stages.size()) learn_forward(stage + 1);
-    if (stage + 1 == problem_.stages.size()) learn_input(stage);
+    learn_behind_forward(stage);
   } else if (pass == kInput) {
     state.free = now + work.input;
     state.held += work.kept - work.held;
     input_end_[row + static_cast<std::size_t>(counts.inputs++)] = state.free;
-    learn_input(stage);
-    if (stage > 0) learn_input(stage - 1);
+    learn_behind_input(stage);
   } else {
     state.free = now + work.weight;
     state.held -= work.kept;
@@ -198,6 +216,38 @@ void Player::start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now) {
   }
   --state.left;
   order_.words[rank].push_back(letter(chunk, pass));
+  events_.push({state.free, static_cast<std::uint32_t>(rank)});
+}
+
+/// Arrivals that the start of an F of the stage, or of an I, makes known.
+void Player::learn_behind_forward(std::size_t stage) {
+  learn_forward(stage);
+  if (stage + 1 < problem_.stages.size()) learn_forward(stage + 1);
+  if (stage + 1 == problem_.stages.size()) learn_input(stage);
+}
+
+void Player::learn_behind_input(std::size_t stage) {
+  learn_input(stage);
+  if (stage > 0) learn_input(stage - 1);
+}
+
+void Player::start_pair(std::size_t rank, std::size_t forward_chunk, std::size_t input_chunk, Ticks now) {
+  const std::size_t f = problem_.stages_of[rank][forward_chunk];
+  const std::size_t b = problem_.stages_of[rank][input_chunk];
+  RankState& state = ranks_[rank];
+  auto& word = order_.words[rank];
+  order_.pairs[rank].push_back(static_cast<std::uint32_t>(word.size()));
+  state.free = now + problem_.pair(f, b);
+  state.held += problem_.stages[f].held - problem_.stages[b].held;
+  state.left -= 3;
+  forward_end_[f * problem_.microbatches + static_cast<std::size_t>(counts_[f].forwards++)] = state.free;
+  input_end_[b * problem_.microbatches + static_cast<std::size_t>(counts_[b].inputs++)] = state.free;
+  ++counts_[b].weights;
+  learn_behind_forward(f);
+  learn_behind_input(b);
+  for (const Letter next :
+       {letter(forward_chunk, kForward), letter(input_chunk, kInput), letter(input_chunk, kWeight)})
+    word.push_back(next);
   events_.push({state.free, static_cast<std::uint32_t>(rank)});
 }
 

@@ -24,6 +24,8 @@ struct RankPolicy {
   std::int32_t yield = 0;      ///< of its F, for an I whose arrival is known, before it takes an F
   bool shallow_inputs =
       false;  ///< of several I those of the rank's first chunk come first, not those of its last
+  std::int32_t partner =
+      60;  ///< of an F or I that could start alone, for what it would make an overlapped pair with
 
   friend bool operator==(const RankPolicy&, const RankPolicy&) = default;
 };
@@ -35,7 +37,7 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-/// Plays policies for one problem; keeps its memory between plays.
+/// Plays policies for one problem; keeps its memory between plays. Where pairs are shorter (Problem::pairs), ready F and I run as one.
 ///
 /// No order hangs: an F of a chunk is taken only while the oldest microbatch that has forwards before it can still go through all chunks
 /// of the rank, so that what is on its way always gets to its end (see keeps_room in policy.cpp).
@@ -75,6 +77,8 @@ class Player {
   void decide(std::size_t rank, Ticks now);
   [[nodiscard]] bool may_forward(std::size_t rank, std::size_t chunk) const;
   [[nodiscard]] bool may_input(std::size_t rank, std::size_t chunk) const;
+  bool decide_pair(std::size_t rank, Ticks now);
+  void start_pair(std::size_t rank, std::size_t forward_chunk, std::size_t input_chunk, Ticks now);
   [[nodiscard]] bool has_blocked_input(std::size_t rank, Ticks now) const;
   [[nodiscard]] bool keeps_room(std::size_t rank, std::size_t chunk) const;
   [[nodiscard]] std::size_t ready_input(std::size_t rank, Ticks now) const;
@@ -83,6 +87,8 @@ class Player {
   [[nodiscard]] Ticks next_arrival(std::size_t rank, bool inputs_only) const;
   [[nodiscard]] bool blocked_by_memory(std::size_t rank, Ticks now) const;
   void start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now);
+  void learn_behind_forward(std::size_t stage);
+  void learn_behind_input(std::size_t stage);
   void learn_forward(std::size_t stage);
   void learn_input(std::size_t stage);
 
