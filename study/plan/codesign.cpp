@@ -193,9 +193,8 @@ class CoDesigner {
         parts.offload.on = true;
         parts.offload.stages = relieved_stages(design);
       }
-      auto problem = problem_of(parts);
-      if (problem) orders::add_pairs(*problem, placement, costs);
-      return problem;
+      parts.pairs = true;
+      return problem_of(parts);
     } catch (const Error&) {
       return std::nullopt;  // what the input states is for other stages
     }

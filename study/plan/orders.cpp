@@ -119,15 +119,14 @@ class Searcher {
       : kin_(kin), like_(*kin.front()), options_(options), limits_(limits), name_(searched_name(like_)) {}
 
   std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) const {
-    auto problem = problem_of(like_.run);
+    const auto problem = problem_of(like_.run);
     if (!problem) return std::nullopt;
-    orders::Problem paired = *problem;
-    orders::add_pairs(paired, like_.run.schedule->placement(), costs_of_stages(*like_.run.costs));
-    const bool has_copies = problem->has_copies();
-    const bool has_pairs = !has_copies && !paired.pairs.empty();
-    auto best = has_copies ? as_design(*problem, work) : plain(*problem, has_pairs ? work / 2 : work);
+    const auto paired = problem_of(like_.run, true);
+    const bool has_pairs = !paired->pairs.empty();
+    auto best =
+        problem->has_copies() ? as_design(*problem, work) : plain(*problem, has_pairs ? work / 2 : work);
     if (has_pairs) {
-      auto other = as_design(paired, work / 2);
+      auto other = as_design(*paired, work / 2);
       if (other && (!best || is_better(*other, *best, options_))) best = std::move(other);
     }
     const PlanCandidate* kin = shortest_kin();
@@ -270,19 +269,21 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
                                         window ? orders::Objective::Window : orders::Objective::Makespan);
     add_recomputation(parts, problem);
     add_copies(parts, problem);
+    if (parts.pairs && parts.recomputed.empty() && !problem.has_copies())
+      orders::add_pairs(problem, parts.placement, costs_of_stages(parts.costs));
     return problem;
   } catch (const ScheduleError&) {
     return std::nullopt;  // no room for activations; the runs themselves say by how much
   }
 }
 
-std::optional<orders::Problem> problem_of(const Run& run) {
+std::optional<orders::Problem> problem_of(const Run& run, bool pairs) {
   const Schedule& schedule = *run.schedule;
   const OffloadOption& offload = run.effective->options.offload;
   const bool has_own_copies = schedule.has_copies() && !offload.on;
   if (!is_searchable(schedule) || has_own_copies || schedule.is_forward_only()) return std::nullopt;
   return problem_of({schedule.placement(), schedule.microbatches(), *run.costs, *run.memory,
-                     run.effective->step.rule, recomputed_stages(schedule), offload});
+                     run.effective->step.rule, recomputed_stages(schedule), offload, pairs});
 }
 
 std::int64_t search_work(double seconds, int threads) {

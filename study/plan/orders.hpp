@@ -14,8 +14,8 @@ namespace pipeloom::study {
 
 /// What orders on a run's ranks must respect, with backwards cut into I and W, from what its ops cost and hold: recomputation in the backward, activations within what static,
 /// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is
-/// not is_searchable() or has copies that no option put there.
-[[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run);
+/// not is_searchable() or has copies that no option put there. `pairs`: as ProblemParts has them.
+[[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run, bool pairs = false);
 
 /// problem_of() a run that is not there yet.
 struct ProblemParts {
@@ -26,6 +26,8 @@ struct ProblemParts {
   StepRule rule = StepRule::Barrier;
   std::vector<std::size_t> recomputed = {};  ///< stages whose forwards run again before their backwards
   OffloadOption offload = {};                ///< which activations wait in the host's memory
+  bool pairs =
+      false;  ///< whether to have orders::add_pairs(), where nothing runs again and nothing is copied
 };
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
 

@@ -20,8 +20,8 @@ struct Load {
 struct Change {
   Ticks time = 0;
   Bytes bytes = 0;
-  friend auto operator<=>(const Change&,
-                          const Change&) = default;  // what is given back at a time comes first
+  /// What is given back at a time comes first.
+  friend auto operator<=>(const Change&, const Change&) = default;
 };
 
 /// Runs all words as far as they go, each with its copies.
@@ -36,8 +36,10 @@ class Run {
         end_(problem.num_ops()),
         is_copied_(problem.stages.size() * problem.microbatches),
         loaded_(is_copied_.size()) {
+    std::vector<std::size_t> forward_at(is_copied_.size());
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-      if (copies(rank)) plan(rank, prefetch);
+      if (copies(rank)) plan(rank, prefetch, forward_at);
+    std::ranges::fill(count_, 0);
   }
 
   std::optional<CopiedRun> run() {
@@ -74,16 +76,14 @@ class Run {
                                [&](std::size_t s) { return problem_.stages[s].is_copied; });
   }
 
-  /// Which passes of a rank go, and where their reloads stand.
-  void plan(std::size_t rank, std::int32_t prefetch) {
+  /// Which passes of a rank go, and where their reloads stand. `forward_at`: room for the place of each pass' forward.
+  void plan(std::size_t rank, std::int32_t prefetch, std::vector<std::size_t>& forward_at) {
     const auto& word = order_.words[rank];
-    std::vector<std::size_t> seen(rows_.size());
-    std::vector<std::size_t> forward_at(is_copied_.size());
     std::vector<Load>& loads = ranks_[rank].loads;
     for (std::size_t place = 0; place < word.size(); ++place) {
       const std::size_t stage = problem_.stages_of[rank][chunk_of(word[place])];
       if (!problem_.stages[stage].is_copied || pass_of(word[place]) == kWeight) continue;
-      const std::size_t k = seen[row_of(problem_, rank, word[place])]++;
+      const std::size_t k = count_[row_of(problem_, rank, word[place])]++;
       const std::size_t pass = stage * problem_.microbatches + k;
       if (pass_of(word[place]) == kForward) {
         forward_at[pass] = place;

@@ -21,15 +21,14 @@ struct Copying {
 };
 
 /// The problem for who makes an order and knows nothing of copies: copied stages hold nothing from F to I, and every rank has less by the room for
-/// so many of its largest pass that is copied, or as many as one microbatch leaves room for. Without
-/// pairs.
+/// so many of its largest pass that is copied, or as many as one microbatch leaves room for. It has no pairs.
 [[nodiscard]] Problem eased(const Problem& problem, std::int32_t room);
 
 struct CopiedRun {
   Ticks value = 0;  ///< as value_of()
   double mean = 0;  ///< over ranks of what `value` is the largest of
-  double over_limit =
-      0;  ///< the largest share by which a rank is over its limit at some time; 0 where all keep theirs
+  /// The largest share by which a rank is over its limit at some time; 0 where all keep theirs.
+  double over_limit = 0;
 };
 
 /// What the order comes to, without pairs; nothing where it hangs. O(ops log ops). REQUIRES: a problem whose backwards are cut.

@@ -51,11 +51,12 @@ struct DesignOptions {
 struct FoundDesign {
   Design design = {};
   Order order = {};
-  Ticks value = kMaxTicks;  ///< of the order, with its copies
+  Ticks value = kMaxTicks;  ///< of the order, with its copies and pairs
 };
 
 /// The best design and order found from any of these, no worse than the best that a first policy gives for them. Nothing where none has room,
-/// or there are none. With copies every rank keeps its limit at every time. Equal inputs give equal designs on any number of threads. REQUIRES: starts of equal numbers of layers and ranks.
+/// or there are none. With copies every rank keeps its limit at every time. Equal inputs give equal designs on any number of threads.
+/// REQUIRES: starts of equal numbers of layers and ranks.
 [[nodiscard]] std::optional<FoundDesign> search_design(const std::vector<Design>& starts,
                                                        const ProblemOf& problem_of,
                                                        const DesignOptions& options);
