@@ -73,11 +73,27 @@ bool may_relieve(const PlanOptions& options) {
   return std::ranges::any_of(reliefs(), [&](const Relief& relief) { return may_relieve(options, relief); });
 }
 
+bool has_model(const Assignments& config) {
+  return config.contains("costs.model");
+}
+
+/// Which ops the means adds, where costs are given and no model makes them.
+estimate::Setting setting_like(const Relief& relief) {
+  estimate::Setting out;
+  if (relief.vary == Vary::Recompute) out.recomputation = model::Recomputation::Full;
+  out.offloads = relief.vary == Vary::Offload;
+  return out;
+}
+
 /// What single stages can do, where it may vary; without any of the candidate's own.
 std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
   std::vector<Means> out;
   for (const Relief& relief : reliefs()) {
-    if (!may_relieve(options, relief)) continue;
+    if (!may_relieve(options, relief) || (relief.needs_model && !has_model(plain))) continue;
+    if (!has_model(plain)) {
+      out.push_back({&relief, setting_like(relief)});
+      continue;
+    }
     Assignments config = plain;
     config[relief.key] = relief_value(relief, {0});
     try {
@@ -108,19 +124,21 @@ class CoDesigner {
         assignments_(plain_config(from, options)),
         config_(config_of(assignments_)),
         schedule_(*from.run.schedule),
-        setting_(setting_of(config_, schedule_)),
+        setting_(has_model(assignments_) ? setting_of(config_, schedule_) : estimate::Setting()),
         means_(means_of(assignments_, schedule_, options)) {}
 
-  std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts) const {
+  std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts, double seconds) const {
     // What single stages or passes do to hold less, and may not vary, is not carried over to others.
-    if (!setting_.recomputing.empty() || setting_.keeps_some || config_.options.offload.on)
+    const bool model = has_model(assignments_);
+    if (!setting_.recomputing.empty() || setting_.keeps_some || config_.options.offload.on ||
+        (!model && config_.options.recompute.on))
       return std::nullopt;
-    orders::DesignOptions search{.layers = options_.vary.has(Vary::Layers),
-                                 .ranks = may_place(options_),
-                                 .stages = options_.vary.has(Vary::Chunks),
+    orders::DesignOptions search{.layers = model && options_.vary.has(Vary::Layers),
+                                 .ranks = model && may_place(options_),
+                                 .stages = model && options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
                                  .means = static_cast<std::uint8_t>(means_.size()),
-                                 .work = search_work(options_.seconds / 2, options_.threads),
+                                 .work = search_work(seconds, options_.threads),
                                  .seed = options_.seed,
                                  .threads = options_.threads};
     if (options_.progress)
@@ -132,10 +150,8 @@ class CoDesigner {
     if (!design) return std::nullopt;
     const auto problem = problem_for(design->design);
     const bool as_it_is = problem->has_copies() || !problem->pairs.empty();
-    auto out = as_it_is ? candidate(design->design, *problem, design->order)
-                        : best_order(*design, *problem, search.work / 4);
-    if (out && !is_better(*out, from_, options_)) return std::nullopt;
-    return out;
+    return as_it_is ? candidate(design->design, *problem, design->order)
+                    : best_order(*design, *problem, search.work / 4);
   }
 
  private:
@@ -181,10 +197,12 @@ class CoDesigner {
     try {
       const Placement placement = placement_of(design, schedule_.ranks());
       const estimate::Setting setting = setting_for(design);
-      const ModelCosts made = costs_of_layers(config_, placement, setting, design.layers);
+      std::optional<ModelCosts> made;
+      if (has_model(assignments_)) made = costs_of_layers(config_, placement, setting, design.layers);
+      const io::Config& config = made ? made->config : config_;
       const cost::Shape shape{&placement, kinds(setting), schedule_.microbatches(), 1};
-      const Costs costs = cost::resolve(made.config.costs, shape).costs;
-      const MemoryModel memory = cost::resolve_memory(made.config.memory, placement);
+      const Costs costs = cost::resolve(config.costs, shape).costs;
+      const MemoryModel memory = cost::resolve_memory(config.memory, placement);
       ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
       if (estimate::recomputes_all(setting))
         for (std::size_t s = 0; s < design.layers.size(); ++s)
@@ -220,9 +238,11 @@ class CoDesigner {
                                                        const orders::Problem& problem,
                                                        const orders::Order& words) const {
     const Placement placement = placement_of(design, schedule_.ranks());
-    Variant variant{fmt::format("searched {} v={}{}", placement_name(placement), placement.chunks(),
-                                options_.vary.has(Vary::Layers) ? ", layers with it" : ""),
-                    with_layers(assignments_, design.layers), ""};
+    const bool model = has_model(assignments_);
+    std::string name = "searched " + placement_name(placement);
+    if (placement.chunks() > 1) name += fmt::format(" v={}", placement.chunks());
+    if (model && options_.vary.has(Vary::Layers)) name += ", layers with it";
+    Variant variant{std::move(name), model ? with_layers(assignments_, design.layers) : assignments_, ""};
     if (const std::vector<int> stages = relieved_stages(design); !stages.empty()) {
       const Relief& relief = *means_[used_means(design) - 1].relief;
       variant.name += relief_words(relief, stages);
@@ -273,6 +293,35 @@ std::vector<orders::Design> starts_of(const PlanCandidate& best,
   return out;
 }
 
+/// The searchable one with the shortest step; null where there is none.
+const PlanCandidate* fastest(const std::vector<const PlanCandidate*>& candidates) {
+  const PlanCandidate* out = nullptr;
+  for (const PlanCandidate* one : candidates)
+    if (is_searchable(*one->run.schedule) && (out == nullptr || one->step_time < out->step_time)) out = one;
+  return out;
+}
+
+/// Of those on different placements the searchable ones with the shortest steps, whether they fit or not.
+std::vector<const PlanCandidate*> fastest_shapes(std::vector<const PlanCandidate*> candidates) {
+  constexpr std::size_t kShapes = 3;
+  std::ranges::stable_sort(candidates, {}, [](const auto* one) { return one->step_time; });
+  std::vector<const PlanCandidate*> out;
+  for (const PlanCandidate* one : candidates) {
+    const auto is_same = [&](const PlanCandidate* other) {
+      return other->run.schedule->placement() == one->run.schedule->placement();
+    };
+    if (out.size() < kShapes && is_searchable(*one->run.schedule) && std::ranges::none_of(out, is_same))
+      out.push_back(one);
+  }
+  return out;
+}
+
+/// What is on which rank, where no layers are known.
+orders::Design design_of(const PlanCandidate& candidate) {
+  const Placement& placement = candidate.run.schedule->placement();
+  return {std::vector(static_cast<std::size_t>(placement.stages()), 1), ranks_of(placement)};
+}
+
 }  // namespace
 
 std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const Limits& limits) {
@@ -285,14 +334,29 @@ std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const
 }
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,
+                                                  const std::vector<const PlanCandidate*>& over,
                                                   const PlanOptions& options, const Limits& limits) {
-  if (!options.vary.has(Vary::Layers) && !may_place(options) && !may_relieve(options)) return std::nullopt;
-  const PlanCandidate* best = nullptr;
-  for (const PlanCandidate* one : candidates)
-    if (is_searchable(*one->run.schedule) && (best == nullptr || one->step_time < best->step_time))
-      best = one;
-  if (best == nullptr) return std::nullopt;
-  return CoDesigner(*best, options, limits).run(starts_of(*best, candidates, options));
+  const PlanCandidate* best = fastest(candidates);
+  std::optional<PlanCandidate> out;
+  const auto take = [&](std::optional<PlanCandidate> one) {
+    if (!one || (best != nullptr && !is_better(*one, *best, options))) return;
+    if (!out || is_better(*one, *out, options)) out = std::move(one);
+  };
+  if (best != nullptr && has_model(best->config)) {
+    if (options.vary.has(Vary::Layers) || may_place(options) || may_relieve(options))
+      take(
+          CoDesigner(*best, options, limits).run(starts_of(*best, candidates, options), options.seconds / 2));
+    return out;
+  }
+  if (!may_relieve(options)) return out;
+  std::vector<const PlanCandidate*> all = candidates;
+  all.insert(all.end(), over.begin(), over.end());
+  const std::vector<const PlanCandidate*> shapes = fastest_shapes(std::move(all));
+  for (const PlanCandidate* one : shapes)
+    if (!has_model(one->config))
+      take(CoDesigner(*one, options, limits)
+               .run({design_of(*one)}, options.seconds / 2 / static_cast<double>(shapes.size())));
+  return out;
 }
 
 }  // namespace pipeloom::study

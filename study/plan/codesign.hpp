@@ -14,10 +14,12 @@ namespace pipeloom::study {
 [[nodiscard]] std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from,
                                                               const Limits& limits);
 
-/// Layers, placement, recomputation of single stages and order changed together (sim/orders/designs), from the designs of these candidates (best
-/// first) and from loops and V shapes, as far as may vary. Nothing where neither layers nor recomputation may, or where that is not faster than the
-/// fastest that has one copy of the model and whole sequences.
+/// Layers, placement, what single stages recompute or offload, and order changed together (sim/orders/designs), from the designs of these candidates
+/// (best first) and from loops and V shapes, as far as may vary. Without a model stages stay what they are and where they are, those of
+/// candidates that are `over` their limits too. Nothing where nothing but the order may vary, or where that is not better than the fastest of the
+/// candidates that has one copy of the model and whole sequences.
 [[nodiscard]] std::optional<PlanCandidate> codesigned_candidate(
-    const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options, const Limits& limits);
+    const std::vector<const PlanCandidate*>& candidates, const std::vector<const PlanCandidate*>& over,
+    const PlanOptions& options, const Limits& limits);
 
 }  // namespace pipeloom::study

@@ -254,9 +254,10 @@ class Planner {
     }
     for (Searched& one : searched)
       if (one.found) plan_.candidates.push_back(std::move(*one.found));
-    if (workload_.contains("costs.model"))
-      if (auto best = codesigned_candidate(best_first(), options_, limits_))
-        plan_.candidates.push_back(std::move(*best));
+    std::vector<const PlanCandidate*> over;
+    for (const auto& [candidate, memory_of] : over_) over.push_back(&candidate);
+    if (auto best = codesigned_candidate(best_first(), over, options_, limits_))
+      plan_.candidates.push_back(std::move(*best));
   }
 
   /// A family, and the order found for it.
