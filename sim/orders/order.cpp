@@ -1,6 +1,7 @@
 #include "sim/orders/order.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/kinds.hpp"
 
@@ -27,6 +28,25 @@ bool add_letters(Op op, std::size_t chunk, std::vector<Letter>& word) {
       // What stands in front of a backward comes back with it.
       return kTakesDropped.has(op.kind());
   }
+}
+
+bool add_ops(const Problem& problem, std::span<const Op> ops, std::vector<Letter>& word) {
+  return std::ranges::all_of(ops, [&](Op op) {
+    return kCopies.has(op.kind()) || add_letters(op, problem.stages[op.stage().at()].chunk, word);
+  });
+}
+
+/// Adds an F and a B that the problem has as a pair; false where they are none.
+bool add_pair(const Problem& problem, std::span<const Op> ops, Order& out, std::size_t rank) {
+  if (problem.pairs.empty() || ops.size() != 2) return false;
+  const bool forward_first = ops.front().kind() == OpKind::Forward;
+  const Op forward = forward_first ? ops.front() : ops.back();
+  const Op backward = forward_first ? ops.back() : ops.front();
+  if (forward.kind() != OpKind::Forward || backward.kind() != OpKind::Backward ||
+      problem.pair(forward.stage().at(), backward.stage().at()) == kMaxTicks)
+    return false;
+  out.pairs[rank].push_back(static_cast<std::uint32_t>(out.words[rank].size()));
+  return add_ops(problem, std::array{forward, backward}, out.words[rank]);
 }
 
 bool same_placement(const Problem& problem, const Placement& placement) {
@@ -210,11 +230,17 @@ std::optional<Order> order_of(const Problem& problem, const Schedule& schedule) 
   if (!same_placement(problem, schedule.placement()) || schedule.slices() != 1) return std::nullopt;
   Order out;
   out.words.resize(problem.ranks());
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-    for (const Op op : schedule.queue(rank))
-      if (!kCopies.has(op.kind()) &&
-          !add_letters(op, problem.stages[op.stage().at()].chunk, out.words[rank.at()]))
-        return std::nullopt;
+  if (!problem.pairs.empty()) out.pairs.resize(problem.ranks());
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    bool is_known = true;
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     const auto ops = schedule.ops().subspan(first, last - first);
+                     is_known = is_known && (add_pair(problem, ops, out, rank.at()) ||
+                                             add_ops(problem, ops, out.words[rank.at()]));
+                   });
+    if (!is_known) return std::nullopt;
+  }
   return out;
 }
 

@@ -38,9 +38,9 @@ struct Order {
   friend bool operator==(const Order&, const Order&) = default;
 };
 
-/// The words of a schedule of F, I, W (or F, B): an overlapped group counts as its ops one after another; with B, W stands right behind it, and an R
-/// is part of the backward that it is for; copies to the host and back run beside the words. Nothing where it has other kinds, slices or replicas,
-/// or where its placement is not the problem's.
+/// The words of a schedule of F, I, W (or F, B): an overlapped group counts as its ops one after another, unless it is a pair that the problem has
+/// (Problem::pairs); with B, W stands right behind it, and an R is part of the backward that it is for; copies to the host and back run beside the
+/// words. Nothing where it has other kinds, slices or replicas, or where its placement is not the problem's.
 [[nodiscard]] std::optional<Order> order_of(const Problem& problem, const Schedule& schedule);
 
 /// The queues of an order: F, I, W, or F, B where the problem is not cut; its pairs as groups of F and B.

@@ -117,8 +117,11 @@ Assignments plain_config(const PlanCandidate& from, const PlanOptions& options) 
 /// Designs and orders on the ranks of one candidate, with its memory options as far as they may not vary.
 class CoDesigner {
  public:
-  CoDesigner(const PlanCandidate& from, const PlanOptions& options, const Limits& limits)
+  /// `others`: whose orders are tried where a design has their placement.
+  CoDesigner(const PlanCandidate& from, const std::vector<const PlanCandidate*>& others,
+             const PlanOptions& options, const Limits& limits)
       : from_(from),
+        others_(others),
         options_(options),
         limits_(limits),
         assignments_(plain_config(from, options)),
@@ -141,26 +144,24 @@ class CoDesigner {
                                  .work = search_work(seconds, options_.threads),
                                  .seed = options_.seed,
                                  .threads = options_.threads};
-    if (options_.progress)
-      search.progress = [this](Ticks best) {
-        return options_.progress("layers, placement and order", best == kMaxTicks ? "" : text(best));
-      };
+    const orders::EntrySearchOptions entries =
+        entry_search(options_, search.work / 4, "layers, placement and order", from_.run.timeline.unit);
+    search.progress = entries.progress;
     const auto design = orders::search_design(
         with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
     const auto problem = problem_for(design->design);
-    const bool as_it_is = problem->has_copies() || !problem->pairs.empty();
-    return as_it_is ? candidate(design->design, *problem, design->order)
-                    : best_order(*design, *problem, search.work / 4);
+    const bool has_entries = problem->has_copies() || !problem->pairs.empty();
+    return has_entries ? best_entries(*design, *problem, entries)
+                       : best_order(*design, *problem, entries.work);
   }
 
  private:
-  /// Those that have room, and where one has none, or is the candidate's, the same with every stage that uses a means.
+  /// Those that have room, and all of them with every stage using a means.
   [[nodiscard]] std::vector<orders::Design> with_relieved(const std::vector<orders::Design>& starts) const {
     std::vector<orders::Design> out;
     for (const orders::Design& start : starts) {
-      const bool has_room = problem_for(start).has_value();
-      if (has_room) out.push_back(start);
+      if (problem_for(start)) out.push_back(start);
       for (std::size_t means = 1; means <= means_.size(); ++means) {
         orders::Design relieved = start;
         relieved.relief.assign(start.layers.size(), static_cast<std::uint8_t>(means));
@@ -177,6 +178,20 @@ class CoDesigner {
     const auto found = orders::search_order(problem, {{"design", from.order}}, order_search(options_, work));
     return best_made(
         *found, [&](const orders::Order& order) { return candidate(from.design, problem, order); }, options_);
+  }
+
+  /// The same where it has copies or pairs, from the orders of other candidates, too.
+  [[nodiscard]] std::optional<PlanCandidate> best_entries(const orders::FoundDesign& from,
+                                                          const orders::Problem& problem,
+                                                          const orders::EntrySearchOptions& options) const {
+    std::vector<orders::EntryStart> starts = {{from.order, from.design.copying.prefetch}};
+    for (const PlanCandidate* other : others_)
+      if (auto start = entry_start(problem, *other)) starts.push_back(std::move(*start));
+    const auto found = orders::search_entries(problem, starts, options);
+    if (!found) return std::nullopt;
+    orders::Design design = from.design;
+    design.copying.prefetch = found->prefetch;
+    return candidate(design, problem, found->order);
   }
 
   [[nodiscard]] bool offloads(const orders::Design& design) const {
@@ -232,8 +247,6 @@ class CoDesigner {
     return out;
   }
 
-  [[nodiscard]] std::string text(Ticks value) const { return format_ticks(value, from_.run.timeline.unit); }
-
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Design& design,
                                                        const orders::Problem& problem,
                                                        const orders::Order& words) const {
@@ -258,6 +271,7 @@ class CoDesigner {
   }
 
   const PlanCandidate& from_;
+  const std::vector<const PlanCandidate*>& others_;
   const PlanOptions& options_;
   const Limits& limits_;
   Assignments assignments_;
@@ -344,17 +358,17 @@ std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCa
   };
   if (best != nullptr && has_model(best->config)) {
     if (options.vary.has(Vary::Layers) || may_place(options) || may_relieve(options))
-      take(
-          CoDesigner(*best, options, limits).run(starts_of(*best, candidates, options), options.seconds / 2));
+      take(CoDesigner(*best, candidates, options, limits)
+               .run(starts_of(*best, candidates, options), options.seconds / 2));
     return out;
   }
   if (!may_relieve(options)) return out;
   std::vector<const PlanCandidate*> all = candidates;
   all.insert(all.end(), over.begin(), over.end());
-  const std::vector<const PlanCandidate*> shapes = fastest_shapes(std::move(all));
+  const std::vector<const PlanCandidate*> shapes = fastest_shapes(all);
   for (const PlanCandidate* one : shapes)
     if (!has_model(one->config))
-      take(CoDesigner(*one, options, limits)
+      take(CoDesigner(*one, all, options, limits)
                .run({design_of(*one)}, options.seconds / 2 / static_cast<double>(shapes.size())));
   return out;
 }

@@ -123,18 +123,21 @@ class Searcher {
     if (!problem) return std::nullopt;
     const auto paired = problem_of(like_.run, true);
     const bool has_pairs = !paired->pairs.empty();
-    auto best =
-        problem->has_copies() ? as_design(*problem, work) : plain(*problem, has_pairs ? work / 2 : work);
+    const std::int64_t share = has_pairs ? work / 2 : work;
+    auto best = problem->has_copies() ? as_design(*problem, share) : plain(*problem, share);
     if (has_pairs) {
-      auto other = as_design(*paired, work / 2);
+      auto other = as_design(*paired, share);
       if (other && (!best || is_better(*other, *best, options_))) best = std::move(other);
     }
     const PlanCandidate* kin = shortest_kin();
     if (!best || (kin != nullptr && !is_better(*best, *kin, options_))) return std::nullopt;
-    if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty())
-      warnings.push_back(name_ +
-                         ": searched with the durations of stages; what single microbatches take counts in "
-                         "the simulation of it");
+    if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty()) {
+      std::string warning =
+          name_ +
+          ": searched with the durations of stages; what single microbatches take counts in "
+          "the simulation of it";
+      if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
+    }
     return best;
   }
 
@@ -149,27 +152,42 @@ class Searcher {
     return out;
   }
 
-  /// Orders with copies or pairs are searched as designs of which nothing may change but the order, and when reloads are issued.
+  /// Orders with copies or pairs are searched as designs of which nothing may change but the order, and when reloads are issued; what comes of that,
+  /// and those that the kin run, are changed entry by entry.
   [[nodiscard]] std::optional<PlanCandidate> as_design(const orders::Problem& problem,
                                                        std::int64_t work) const {
     orders::Design design{.layers = std::vector(problem.stages.size(), 1), .rank = {}};
     for (const orders::StageWork& stage : problem.stages) design.rank.push_back(stage.rank);
-    orders::DesignOptions search{.layers = false,
-                                 .ranks = false,
-                                 .stages = false,
-                                 .work = work,
-                                 .seed = options_.seed,
-                                 .threads = options_.threads};
-    if (options_.progress)
-      search.progress = [this](Ticks best) {
-        return options_.progress(name_, best == kMaxTicks ? "" : time_text(best, like_.run.timeline.unit));
-      };
-    const auto found = orders::search_design(
-        {design}, [&](const orders::Design&) { return std::optional(problem); }, search);
+    const orders::EntrySearchOptions search =
+        entry_search(options_, work / 2, name_, like_.run.timeline.unit);
+    const auto made =
+        orders::search_design({design}, [&](const orders::Design&) { return std::optional(problem); },
+                              {.layers = false,
+                               .ranks = false,
+                               .stages = false,
+                               .work = search.work,
+                               .seed = search.seed,
+                               .threads = search.threads,
+                               .progress = search.progress});
+    std::vector<orders::EntryStart> starts;
+    if (made) starts.push_back({made->order, made->design.copying.prefetch});
+    for (const PlanCandidate* one : kin_)
+      if (auto start = entry_start(problem, *one)) starts.push_back(std::move(*start));
+    if (problem.has_copies())
+      if (auto stays = without_copies(problem, work / 8)) starts.push_back({std::move(*stays)});
+    const auto found = orders::search_entries(problem, starts, search);
     if (!found) return std::nullopt;
-    return candidate(
-        problem, found->order,
-        problem.has_copies() ? with_prefetch(like_.config, found->design.copying.prefetch) : like_.config);
+    return candidate(problem, found->order,
+                     problem.has_copies() ? with_prefetch(like_.config, found->prefetch) : like_.config);
+  }
+
+  /// What fits where everything stays fits with copies, too: it only holds less.
+  [[nodiscard]] std::optional<orders::Order> without_copies(orders::Problem problem,
+                                                            std::int64_t work) const {
+    for (orders::StageWork& stage : problem.stages) stage.is_copied = false;
+    problem.pairs.clear();
+    auto found = orders::search_order(problem, {}, search_options(work));
+    return found ? std::optional(std::move(found->order)) : std::nullopt;
   }
 
   /// Those that the kin run.
@@ -230,6 +248,23 @@ std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOption
 
 }  // namespace
 
+std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
+                                              const PlanCandidate& candidate) {
+  auto order = orders::order_of(problem, *candidate.run.schedule);
+  if (!order) return std::nullopt;
+  return orders::EntryStart{std::move(*order), candidate.run.effective->options.offload.prefetch};
+}
+
+orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
+                                        const std::string& name, TimeUnit unit) {
+  orders::EntrySearchOptions out{.work = work, .seed = options.seed, .threads = options.threads};
+  if (options.progress)
+    out.progress = [&options, name, unit](Ticks best) {
+      return options.progress(name, best == kMaxTicks ? "" : time_text(best, unit));
+    };
+  return out;
+}
+
 orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work) {
   constexpr std::size_t kRunnersUp = 8;
   const bool is_p95 = options.objective == PlanObjective::P95;
@@ -269,7 +304,7 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
                                         window ? orders::Objective::Window : orders::Objective::Makespan);
     add_recomputation(parts, problem);
     add_copies(parts, problem);
-    if (parts.pairs && parts.recomputed.empty() && !problem.has_copies())
+    if (parts.pairs && parts.recomputed.empty())
       orders::add_pairs(problem, parts.placement, costs_of_stages(parts.costs));
     return problem;
   } catch (const ScheduleError&) {

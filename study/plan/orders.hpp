@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/orders/entries/entry_search.hpp"
 #include "sim/orders/search/search.hpp"
 #include "study/plan/candidates.hpp"
 
@@ -26,10 +27,17 @@ struct ProblemParts {
   StepRule rule = StepRule::Barrier;
   std::vector<std::size_t> recomputed = {};  ///< stages whose forwards run again before their backwards
   OffloadOption offload = {};                ///< which activations wait in the host's memory
-  bool pairs =
-      false;  ///< whether to have orders::add_pairs(), where nothing runs again and nothing is copied
+  bool pairs = false;  ///< whether to have orders::add_pairs(), where nothing runs again
 };
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
+
+/// Words that a candidate's ranks run, and when its reloads are issued; nothing where they are not the problem's (orders::order_of).
+[[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
+                                                            const PlanCandidate& candidate);
+
+/// How to search for orders with copies or pairs. `name`: of what, for the progress line.
+[[nodiscard]] orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
+                                                      const std::string& name, TimeUnit unit);
 
 /// How to search so that best_made() has what it chooses among.
 [[nodiscard]] orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work);

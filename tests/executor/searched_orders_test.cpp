@@ -15,6 +15,7 @@
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/messages/message_plans.hpp"
 #include "sim/orders/designs/design.hpp"
+#include "sim/orders/entries/entry_search.hpp"
 #include "sim/orders/search/search.hpp"
 #include "sim/torch/lowering.hpp"
 #include "support/catch.hpp"
@@ -68,7 +69,7 @@ Terms drawn_terms(const Placement& placement, test::Random& random) {
   return terms;
 }
 
-/// With pairs a design of which nothing may change but the order.
+/// With pairs a design of which nothing may change but the order, and its entries.
 std::optional<orders::Order> searched(const orders::Problem& problem, std::uint64_t seed) {
   if (problem.pairs.empty()) {
     auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
@@ -79,7 +80,9 @@ std::optional<orders::Order> searched(const orders::Problem& problem, std::uint6
   auto found = orders::search_design(
       {design}, [&](const orders::Design&) { return std::optional(problem); },
       {.layers = false, .ranks = false, .stages = false, .work = 120'000, .seed = seed});
-  return found ? std::optional(std::move(found->order)) : std::nullopt;
+  if (!found) return std::nullopt;
+  auto better = orders::search_entries(problem, {{found->order}}, {.work = 60'000, .seed = seed});
+  return better ? std::optional(std::move(better->order)) : std::nullopt;
 }
 
 Drawn draw(std::uint64_t seed) {

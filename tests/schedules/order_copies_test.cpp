@@ -1,4 +1,4 @@
-// What orders come to with copies to the host and back (sim/orders/copies): by hand, and as the engine has it.
+// What orders come to with pairs and with copies to the host and back (sim/orders/entries): by hand, and as the engine has it; and better ones.
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,8 @@
 #include "schedules/offload.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
-#include "sim/orders/copies/copies.hpp"
+#include "sim/orders/entries/copies.hpp"
+#include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/policy_search.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
@@ -34,7 +35,8 @@ struct Drawn {
   OffloadOption option;
 };
 
-/// Unequal times on loops, waves and lines; some stages copied, sooner or later, unless F and I stand too close.
+/// Unequal times on loops, waves and lines; some stages copied, sooner or later, unless F and I stand too close; half of the time pairs of
+/// unequal times.
 Drawn draw(test::Random& random) {
   const int ranks = 1 + random.below(4);
   const Placement placement = random.chance(30)   ? Placement::linear(ranks)
@@ -48,8 +50,14 @@ Drawn draw(test::Random& random) {
     terms.memory.activation[s] = random.between(2, 9);
     terms.memory.released_at_input[s] = random.between(-1, 2);
   }
+  if (random.chance(50)) {
+    terms.costs.overlap.rule = OverlapRule::Explicit;
+    for (int pair = placement.stages() * placement.stages(); pair-- > 0;)
+      terms.costs.overlap.pairs.push_back(random.between(1, 20));
+  }
   Drawn out{
       placement, terms, make_problem(placement, 1 + random.below(9), terms, {}, Objective::Makespan), {}};
+  add_pairs(out.problem, placement, terms.costs);
   for (std::size_t s = 0; s < out.problem.stages.size(); ++s) {
     if (!random.chance(60)) continue;
     out.option.stages.push_back(static_cast<int>(s));
@@ -89,22 +97,24 @@ TEST_CASE("order copies: two microbatches on one rank, by hand") {
   const Order order{{{letter(0, kForward), letter(0, kForward), letter(0, kInput), letter(0, kWeight),
                       letter(0, kInput), letter(0, kWeight)}}};
   const Problem fits = one_stage(20);
-  const auto run = run_with_copies(fits, order, 1);
+  const auto run = run_entries(fits, order, 1);
   REQUIRE(run);
   CHECK(run->value == 11);
   CHECK(run->mean == 11);
   CHECK(run->over_limit == 0);
   const Problem tight = one_stage(16);  // 20 is a quarter more
-  CHECK(run_with_copies(tight, order, 1)->over_limit == 0.25);
+  CHECK(run_entries(tight, order, 1)->over_limit == 0.25);
   // Passes stay where no more than three ops lie between F and I: then nothing is copied, and every op follows the one before it.
   Problem stay = one_stage(20);
   stay.least_gap = 3;
-  CHECK(run_with_copies(stay, order, 1)->value == 6);
+  CHECK(run_entries(stay, order, 1)->value == 6);
 }
 
-TEST_CASE("order copies: times and bytes are the engine's, of the order with its copies") {
+TEST_CASE("order copies: times and bytes are the engine's, of the order with its pairs and copies") {
   test::Random random(11);
   int copied = 0;
+  int paired = 0;
+  int both = 0;
   for (int i = 0; i < 400; ++i) {
     CAPTURE(i);
     Drawn drawn = draw(random);
@@ -114,20 +124,28 @@ TEST_CASE("order copies: times and bytes are the engine's, of the order with its
     const auto schedule =
         drawn.option.on ? std::make_shared<const Schedule>(schedules::with_offload(*plain, drawn.option))
                         : plain;
+    const bool has_pairs = plain->num_entries() < plain->num_ops();
     copied += schedule->has_copies() ? 1 : 0;
+    paired += has_pairs ? 1 : 0;
+    both += schedule->has_copies() && has_pairs ? 1 : 0;
+    CHECK(order_of(drawn.problem, *schedule)->words == order->words);
+    CHECK(entries_of(*order_of(drawn.problem, *schedule)) == entries_of(*order));
+    CHECK(order_of(entries_of(*order)).words == order->words);
     const Timeline times = simulate(schedule, drawn.terms.costs);
     const auto memory = measure_memory(times, drawn.terms.memory);
     Bytes peak = 0;
     for (const auto& rank : memory) peak = std::max(peak, rank.peak_bytes);
     const Bytes limit = std::max<Bytes>(1, random.between(peak / 2, peak + 3));
     std::ranges::fill(drawn.problem.limit, limit);
-    const auto run = run_with_copies(drawn.problem, *order, drawn.option.prefetch);
+    const auto run = run_entries(drawn.problem, *order, drawn.option.prefetch);
     REQUIRE(run);
     CHECK(run->value == *std::ranges::max_element(times.end));
     CHECK(run->over_limit ==
           static_cast<double>(std::max<Bytes>(peak - limit, 0)) / static_cast<double>(limit));
   }
   CHECK(copied > 200);
+  CHECK(paired > 100);
+  CHECK(both > 60);
 }
 
 TEST_CASE("order copies: room for passes under way, as far as one microbatch leaves it") {

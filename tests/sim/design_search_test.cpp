@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/orders/designs/design.hpp"
+#include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/search.hpp"
 #include "support/catch.hpp"
 
@@ -213,7 +214,7 @@ TEST_CASE("design search: what goes to the host is chosen with the order, and fi
   const auto with = search_design({start}, problem_of, options);
   REQUIRE(with);
   CHECK(with->design.relief != std::vector<std::uint8_t>{0, 0, 0, 0});
-  const auto run = run_with_copies(*problem_of(with->design), with->order, with->design.copying.prefetch);
+  const auto run = run_entries(*problem_of(with->design), with->order, with->design.copying.prefetch);
   REQUIRE(run);
   CHECK(run->over_limit == 0);
   CHECK(run->value == with->value);

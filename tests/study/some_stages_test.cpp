@@ -271,15 +271,16 @@ TEST_CASE("which stages offload is chosen with the order where costs are given, 
   workload["microbatches"] = "12";
   workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
   workload["costs.backward"] = "2";
-  workload["costs.offload"] = workload["costs.reload"] = "1";
+  // The second stage's copies are slow, and its rank has room for all passes.
+  workload["costs.offload"] = workload["costs.reload"] = "[1, 6, 1, 1]";
+  workload["memory.limit_bytes"] = "[25, 100, 25, 25]";
   study::PlanOptions options;
   for (const Vary one : {Vary::Offload, Vary::Order}) options.vary.add(one);
-  options.seconds = 2;
+  options.seconds = 0.5;
   const Plan plan = study::make_plan(workload, options, {});
   REQUIRE_FALSE(plan.candidates.empty());
   const PlanCandidate& best = plan.candidates.front();
-  // The last stage's backward follows its forward at once: copies there only keep the stream from others.
-  CHECK(best.name == "searched linear, offload on stages 0-2");
+  CHECK(best.name == "searched linear, offload on stage 0");
   CHECK(study::over_limit_text(best.run).empty());
   const PlanCandidate* all = find(plan, "searched linear, offload all");
   REQUIRE(all != nullptr);

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "sim/orders/designs/design_move.hpp"
+#include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/chain.hpp"
 #include "sim/orders/search/chains.hpp"
 #include "sim/orders/search/policy_search.hpp"
@@ -38,29 +39,12 @@ struct Played {
   Design design;
   Policy policy;
   ProblemPtr problem;
-  ProblemPtr played;  ///< the same without copies, for the player
-  Ticks value = kMaxTicks;
-  double mean = 0;
-  double over_limit = 0;  ///< what only copies make known when an order is there
-
-  [[nodiscard]] double energy() const {
-    constexpr double kOver = 4;  // a share of the limit, against the same share of the value
-    return static_cast<double>(value) * (1 + kOver * over_limit) + 0.05 * mean;
-  }
+  ProblemPtr played = nullptr;  ///< the same without copies, for the player
+  EntryRun run = {};            ///< with them
 };
 
-/// Whether there is an order, and one that fits.
-enum class Standing : std::uint8_t { Fits, Over, None };
-
-Standing standing_of(const Played& played) {
-  if (played.value == kMaxTicks) return Standing::None;
-  return played.over_limit > 0 ? Standing::Over : Standing::Fits;
-}
-
 bool is_better(const Played& a, const Played& b) {
-  if (standing_of(a) != standing_of(b)) return standing_of(a) < standing_of(b);
-  if (standing_of(a) == Standing::Over) return a.energy() < b.energy();
-  return a.value < b.value || (a.value == b.value && a.mean < b.mean);
+  return is_better(a.run, b.run);
 }
 
 class DesignChain {
@@ -74,7 +58,7 @@ class DesignChain {
     const ProblemPtr problem = made(design);
     if (!problem) return best;
     for (const Copying copying : first_copyings(*problem)) {
-      Played like{.design = design, .policy = {}, .problem = problem, .played = nullptr};
+      Played like{.design = design, .policy = {}, .problem = problem};
       like.design.copying = copying;
       ease(like);
       for (std::vector<Policy>& family : first_policies(*like.played))
@@ -92,19 +76,19 @@ class DesignChain {
   [[nodiscard]] Played anneal(const Played& from, double heat) {
     Played best = from;
     Played now = from;
-    const double hot = heat * static_cast<double>(from.value);
+    const double hot = heat * static_cast<double>(from.run.value);
     const double began = chain_.share();
-    bool goes_on = from.value != kMaxTicks;
+    bool goes_on = from.run.value != kMaxTicks;
     while (goes_on) {
       Played next = now;
       const Changed changed = change(next);
       if (changed == Changed::Design) next.problem = made(next.design);
       if (changed >= Changed::Copying && next.problem) ease(next);
       goes_on = changed == Changed::Nothing || !next.problem ? chain_.spend(kProblemWork) : play(next);
-      if (changed == Changed::Nothing || !next.problem || next.value == kMaxTicks) continue;
+      if (changed == Changed::Nothing || !next.problem || next.run.value == kMaxTicks) continue;
       if (is_better(next, best)) best = next;
       const double share = (chain_.share() - began) / (1 - began);
-      const double worse = next.energy() - now.energy();
+      const double worse = next.run.energy() - now.run.energy();
       if (worse <= 0 || chain_.random.unit() < std::exp(-worse / (hot * std::pow(0.01, share))))
         now = std::move(next);
     }
@@ -140,18 +124,14 @@ class DesignChain {
   /// False where the chain has no work left.
   bool play(Played& played) {
     Player player(*played.played);
-    played.value = player.play(played.policy).value_or(kMaxTicks);
-    played.mean = player.mean_lateness();
-    played.over_limit = 0;
+    const auto value = player.play(played.policy);
+    played.run = value ? EntryRun{.value = *value, .mean = player.mean_lateness()} : EntryRun();
     // A play takes about as long as three timings of its ops, and its copies as long again.
     std::size_t timings = 3;
-    if (played.value != kMaxTicks && played.problem->has_copies()) {
+    if (value && played.problem->has_copies()) {
       timings += 3;
-      if (const auto run = run_with_copies(*played.problem, player.words(), played.design.copying.prefetch)) {
-        played.value = run->value;
-        played.mean = run->mean;
-        played.over_limit = run->over_limit;
-      }
+      played.run =
+          run_entries(*played.problem, player.words(), played.design.copying.prefetch).value_or(played.run);
     }
     return chain_.spend(kProblemWork + static_cast<std::int64_t>(timings * played.problem->num_ops()));
   }
@@ -180,7 +160,7 @@ class DesignSearch {
       });
     }
     const Played& best = *std::ranges::min_element(best_, is_better);
-    if (standing_of(best) != Standing::Fits) return std::nullopt;
+    if (standing_of(best.run) == Standing::None) return std::nullopt;
     return found(best);
   }
 
@@ -199,7 +179,7 @@ class DesignSearch {
           Chain chain(shared, options_.seed * 1'000'003U + round_ * 101U + i, work);
           DesignChain designs(problem_of_, options_, chain);
           body(i, designs);
-          if (standing_of(best_[i]) == Standing::Fits) note(best_[i].value);
+          if (standing_of(best_[i].run) == Standing::Fits) note(best_[i].run.value);
         },
         [&](std::size_t) {
           if (!options_.progress || options_.progress(least_.load())) return;
@@ -220,8 +200,8 @@ class DesignSearch {
     static_cast<void>(player.play(best.policy));
     const bool is_as_played = best.problem->has_copies() || !best.problem->pairs.empty();
     const Ticks value =
-        is_as_played ? best.value : value_of(*best.problem, player.words()).value_or(best.value);
-    return {best.design, player.words(), value};
+        is_as_played ? best.run.value : value_of(*best.problem, player.words()).value_or(best.run.value);
+    return {best.design, player.words(), value, standing_of(best.run) == Standing::Fits};
   }
 
   const ProblemOf& problem_of_;

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/orders/copies/copies.hpp"
+#include "sim/orders/entries/copies.hpp"
 #include "sim/orders/order.hpp"
 
 namespace pipeloom::orders {
@@ -52,10 +52,12 @@ struct FoundDesign {
   Design design = {};
   Order order = {};
   Ticks value = kMaxTicks;  ///< of the order, with its copies and pairs
+  bool fits =
+      true;  ///< false: with its copies some rank is over its limit at some time, as in all that was found
 };
 
 /// The best design and order found from any of these, no worse than the best that a first policy gives for them. Nothing where none has room,
-/// or there are none. With copies every rank keeps its limit at every time. Equal inputs give equal designs on any number of threads.
+/// or there are none. Equal inputs give equal designs on any number of threads.
 /// REQUIRES: starts of equal numbers of layers and ranks.
 [[nodiscard]] std::optional<FoundDesign> search_design(const std::vector<Design>& starts,
                                                        const ProblemOf& problem_of,

@@ -98,7 +98,6 @@ bool change_relief(Design& design, std::size_t means, Random& random) {
 /// Room for a pass more or less, or reloads issued an op earlier or later.
 bool change_copying(Copying& copying, Random& random) {
   constexpr std::int32_t kMostRoom = 12;
-  constexpr std::int32_t kMostAhead = 16;
   const std::int32_t by = random.below(2) == 0 ? 1 : -1;
   const bool room = random.below(2) == 0;
   std::int32_t& count = room ? copying.room : copying.prefetch;

@@ -1,67 +1,13 @@
 #include "sim/orders/search/anneal.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "sim/orders/search/mover.hpp"
 #include "sim/orders/search/retimer.hpp"
 
 namespace pipeloom::orders {
 namespace {
-
-struct Move {
-  std::size_t rank = 0;
-  std::size_t from = 0;
-  std::size_t to = 0;
-};
-
-/// A move of an op of the chain: out of its block, within it, or a little way.
-class Mover {
- public:
-  Mover(const Retimer& times, Random& random) : times_(times), random_(random) {}
-
-  Move draw() {
-    times_.critical_chain(chain_, [this] { return random_.next(); });
-    const std::size_t at = random_.below(chain_.size());
-    const auto [last, first] = block(at);
-    const Retimer::Place op = chain_[at];
-    const std::size_t length = times_.length(op.rank);
-    const std::size_t style = random_.below(8);
-    if (style < 2) return {op.rank, op.at, nearby(op.at, length)};
-    if (style < 4) return {op.rank, op.at, last.at};
-    if (style < 6) return {op.rank, op.at, first.at};
-    if (style == 6) return {op.rank, op.at, first.at + random_.below(last.at - first.at + 1)};
-    return {op.rank, beyond(last.at, length), op.at};
-  }
-
- private:
-  struct Block {
-    Retimer::Place last;
-    Retimer::Place first;
-  };
-  /// The neighbours of chain_[at] on its rank. The chain runs from the end to the start.
-  [[nodiscard]] Block block(std::size_t at) const {
-    std::size_t late = at;
-    std::size_t early = at;
-    const auto follows = [this](std::size_t i) {
-      return chain_[i].rank == chain_[i + 1].rank && chain_[i].at == chain_[i + 1].at + 1;
-    };
-    while (late > 0 && follows(late - 1)) --late;
-    while (early + 1 < chain_.size() && follows(early)) ++early;
-    return {chain_[late], chain_[early]};
-  }
-  std::size_t nearby(std::size_t at, std::size_t length) {
-    const std::size_t by = 1 + random_.below(3);
-    return random_.below(2) == 0 ? (at < by ? 0 : at - by) : std::min(length - 1, at + by);
-  }
-  /// One of the ops that come soon after the block, to be drawn into it.
-  std::size_t beyond(std::size_t last, std::size_t length) {
-    return std::min(length - 1, last + 1 + random_.below(4));
-  }
-
-  const Retimer& times_;
-  Random& random_;
-  std::vector<Retimer::Place> chain_;
-};
 
 double energy_of(const Retimer& times) {
   return orders::energy_of(times.value(), times.mean_lateness());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/orders/search/mover.hpp"
 #include "sim/orders/search/rows.hpp"
 
 namespace pipeloom::orders {
@@ -21,12 +22,6 @@ class Retimer {
   [[nodiscard]] double mean_lateness() const { return mean_; }
   [[nodiscard]] Order order() const;
 
-  /// An op by its place.
-  struct Place {
-    std::size_t rank = 0;
-    std::size_t at = 0;
-    friend bool operator==(const Place&, const Place&) = default;
-  };
   /// One longest chain of ops without a gap that ends at the latest rank, from its end to its start. `choose()` is asked (any number)
   /// where the chain forks. O(length).
   template <class Choose>

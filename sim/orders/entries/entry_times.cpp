@@ -1,0 +1,250 @@
+#include "sim/orders/entries/entry_times.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace pipeloom::orders {
+namespace {
+
+/// Adds up changes of one time, and takes them off the front.
+template <class Change>
+Bytes take(std::span<const Change>& changes, Ticks time) {
+  Bytes sum = 0;
+  for (; !changes.empty() && changes.front().time == time; changes = changes.subspan(1))
+    sum += changes.front().bytes;
+  return sum;
+}
+
+}  // namespace
+
+Entries entries_of(const Order& order) {
+  Entries out(order.words.size());
+  for (std::size_t rank = 0; rank < out.size(); ++rank) {
+    const auto& word = order.words[rank];
+    std::span<const std::uint32_t> pairs;
+    if (!order.pairs.empty()) pairs = order.pairs[rank];
+    for (std::size_t place = 0; place < word.size(); ++place) {
+      const bool is_pair = !pairs.empty() && pairs.front() == place;
+      out[rank].push_back({word[place], is_pair ? word[place + 1] : kAlone});
+      if (!is_pair) continue;
+      place += 2;  // its W is in the backward
+      pairs = pairs.subspan(1);
+    }
+  }
+  return out;
+}
+
+Order order_of(const Entries& entries) {
+  Order out{.words = std::vector<std::vector<Letter>>(entries.size()),
+            .pairs = std::vector<std::vector<std::uint32_t>>(entries.size())};
+  bool has_pairs = false;
+  for (std::size_t rank = 0; rank < entries.size(); ++rank)
+    for (const Entry& entry : entries[rank]) {
+      auto& word = out.words[rank];
+      if (entry.is_pair()) out.pairs[rank].push_back(static_cast<std::uint32_t>(word.size()));
+      has_pairs = has_pairs || entry.is_pair();
+      word.push_back(entry.first);
+      if (!entry.is_pair()) continue;
+      word.push_back(entry.input);
+      word.push_back(letter(chunk_of(entry.input), kWeight));
+    }
+  if (!has_pairs) out.pairs.clear();
+  return out;
+}
+
+double EntryRun::energy() const {
+  constexpr double kOver = 4;  // a share of the limit, against the same share of the value
+  return static_cast<double>(value) * (1 + kOver * over_limit) + 0.05 * mean;
+}
+
+Standing standing_of(const EntryRun& run) {
+  if (run.value == kMaxTicks) return Standing::None;
+  return run.over_limit > 0 ? Standing::Over : Standing::Fits;
+}
+
+bool is_better(const EntryRun& a, const EntryRun& b) {
+  if (standing_of(a) != standing_of(b)) return standing_of(a) < standing_of(b);
+  if (standing_of(a) == Standing::Over) return a.energy() < b.energy();
+  return a.value < b.value || (a.value == b.value && a.mean < b.mean);
+}
+
+EntryTimes::EntryTimes(const Problem& problem)
+    : problem_(problem),
+      rows_(rows_of(problem)),
+      ranks_(problem.ranks()),
+      times_(problem.ranks()),
+      count_(rows_.size()),
+      end_(problem.num_ops()),
+      place_(problem.num_ops()),
+      is_copied_(problem.stages.size() * problem.microbatches),
+      forward_at_(is_copied_.size()),
+      loaded_(is_copied_.size()),
+      loaded_behind_(is_copied_.size(), kNoPlace) {}
+
+std::optional<EntryRun> EntryTimes::play(const Entries& entries, std::int32_t prefetch) {
+  entries_ = &entries;
+  restart(prefetch);
+  for (std::size_t rank = ranks_.size(); rank-- > 0;) ready_.push_back(rank);
+  while (!ready_.empty()) {
+    const std::size_t rank = ready_.back();
+    ready_.pop_back();
+    while (ranks_[rank].at < entries[rank].size() && step(rank)) {
+    }
+  }
+  EntryRun out{.value = 0};
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank].at != entries[rank].size()) return std::nullopt;
+    const Ticks late = ranks_[rank].clock - problem_.origin[rank];
+    out.value = std::max(out.value, late);
+    out.mean += static_cast<double>(late) / static_cast<double>(ranks_.size());
+    for (const Times& times : times_[rank])
+      out.busy += static_cast<double>(times.end - times.start) / static_cast<double>(ranks_.size());
+    out.over_limit = std::max(out.over_limit, over_limit(rank));
+  }
+  value_ = out.value;
+  return out;
+}
+
+void EntryTimes::restart(std::int32_t prefetch) {
+  std::ranges::fill(count_, 0);
+  std::ranges::fill(is_copied_, std::uint8_t{0});
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    RankState& state = ranks_[rank];
+    state.at = state.load = 0;
+    state.clock = state.stream = 0;
+    state.loads.clear();
+    state.changes.clear();
+    state.stream_changes.clear();
+    times_[rank].resize((*entries_)[rank].size());
+    plan(rank, prefetch);
+  }
+  std::ranges::fill(count_, 0);
+}
+
+/// Which passes of a rank go, and where their reloads stand.
+void EntryTimes::plan(std::size_t rank, std::int32_t prefetch) {
+  const auto& stages = problem_.stages_of[rank];
+  if (std::ranges::none_of(stages, [&](std::size_t s) { return problem_.stages[s].is_copied; })) return;
+  const auto& word = (*entries_)[rank];
+  for (std::size_t place = 0; place < word.size(); ++place) {
+    plan_pass(rank, place, word[place].first, prefetch);
+    if (word[place].is_pair()) plan_pass(rank, place, word[place].input, prefetch);
+  }
+  std::ranges::stable_sort(ranks_[rank].loads, {}, &Load::place);
+}
+
+void EntryTimes::plan_pass(std::size_t rank, std::size_t place, Letter letter, std::int32_t prefetch) {
+  const std::size_t stage = stage_at(rank, letter);
+  if (!problem_.stages[stage].is_copied || pass_of(letter) == kWeight) return;
+  const std::size_t k = count_[row_of(problem_, rank, letter)]++;
+  const std::size_t pass = stage * problem_.microbatches + k;
+  if (pass_of(letter) == kForward) {
+    forward_at_[pass] = place;
+    return;
+  }
+  // An I in front of its F, which hangs, has no pass to copy.
+  if (count_[3 * stage + kForward] <= k) return;
+  const std::size_t apart = place - forward_at_[pass];
+  if (apart <= static_cast<std::size_t>(problem_.least_gap)) return;
+  is_copied_[pass] = 1;
+  ranks_[rank].loads.push_back(
+      {place - std::min(apart - 1, static_cast<std::size_t>(prefetch)), stage, pass});
+}
+
+bool EntryTimes::step(std::size_t rank) {
+  RankState& state = ranks_[rank];
+  const Entry entry = (*entries_)[rank][state.at];
+  issue_loads(state);
+  Arrival arrival{.time = state.clock};
+  if (!wait_for(rank, entry.first, arrival)) return false;
+  if (entry.is_pair() && !wait_for(rank, entry.input, arrival)) return false;
+  const std::size_t first = stage_at(rank, entry.first);
+  const Ticks duration = entry.is_pair() ? problem_.pair(first, stage_at(rank, entry.input))
+                                         : rows_[3 * first + pass_of(entry.first)].duration;
+  const Times times{.start = arrival.time, .end = arrival.time + duration, .cause = arrival.cause};
+  times_[rank][state.at] = times;
+  state.clock = times.end;
+  finish(rank, entry.first, times);
+  if (entry.is_pair()) {
+    finish(rank, entry.input, times);
+    finish(rank, letter(chunk_of(entry.input), kWeight), times);
+  }
+  ++state.at;
+  return true;
+}
+
+/// Delays the arrival to when what the op needs is there; false where that is not known yet.
+bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) const {
+  const std::size_t at = row_of(problem_, rank, letter);
+  const std::size_t k = count_[at];
+  const Row& row = rows_[at];
+  const bool is_input = pass_of(letter) == kInput;
+  // An I waits for its own F as well: in a word that makes no sense the gradient may come first.
+  if ((row.producer != kNoRow && count_[row.producer] <= k) || (is_input && count_[at - kInput] <= k))
+    return false;
+  const auto delay = [&](Ticks time, Place cause) {
+    if (time >= arrival.time) arrival = {time, cause};
+  };
+  if (row.producer != kNoRow) {
+    const std::size_t op = row.producer * problem_.microbatches + k;
+    delay(end_[op] + row.delay, {rows_[row.producer].rank, place_[op]});
+  }
+  const std::size_t pass = stage_at(rank, letter) * problem_.microbatches + k;
+  if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_behind_[pass]);
+  return true;
+}
+
+void EntryTimes::finish(std::size_t rank, Letter letter, const Times& times) {
+  RankState& state = ranks_[rank];
+  const std::size_t at = row_of(problem_, rank, letter);
+  const Row& row = rows_[at];
+  const std::size_t k = count_[at]++;
+  const std::size_t op = at * problem_.microbatches + k;
+  end_[op] = times.end;
+  place_[op] = static_cast<std::uint32_t>(state.at);
+  if (row.at_start != 0) state.changes.push_back({times.start, row.at_start});
+  if (row.at_end != 0) state.changes.push_back({times.end, row.at_end});
+  if (row.consumer != kNoRow) ready_.push_back(rows_[row.consumer].rank);
+  const std::size_t stage = stage_at(rank, letter);
+  if (pass_of(letter) != kForward || is_copied_[stage * problem_.microbatches + k] == 0) return;
+  const StageWork& work = problem_.stages[stage];
+  state.stream = std::max(times.end, state.stream) + work.offload;
+  state.stream_changes.push_back({state.stream, -work.held});
+}
+
+void EntryTimes::issue_loads(RankState& state) {
+  for (; state.load < state.loads.size() && state.loads[state.load].place == state.at; ++state.load) {
+    const Load& load = state.loads[state.load];
+    const StageWork& work = problem_.stages[load.stage];
+    const Ticks start = std::max(state.clock, state.stream);
+    state.stream_changes.push_back({start, work.held});
+    state.stream = start + work.reload;
+    loaded_[load.pass] = state.stream;
+    loaded_behind_[load.pass] = load.place == 0 ? kNoPlace : Place{work.rank, load.place - 1};
+  }
+}
+
+double EntryTimes::over_limit(std::size_t rank) const {
+  const Bytes limit = problem_.limit[rank];
+  if (limit == kNoLimit) return 0;
+  std::span<const Change> by_ops = ranks_[rank].changes;
+  std::span<const Change> by_copies = ranks_[rank].stream_changes;
+  Bytes held = 0;
+  Bytes most = 0;
+  while (!by_ops.empty() || !by_copies.empty()) {
+    // What is given back at a time is there for what is taken then.
+    const Ticks time = std::min(by_ops.empty() ? kMaxTicks : by_ops.front().time,
+                                by_copies.empty() ? kMaxTicks : by_copies.front().time);
+    held += take(by_ops, time) + take(by_copies, time);
+    most = std::max(most, held);
+  }
+  return static_cast<double>(std::max<Bytes>(most - limit, 0)) /
+         static_cast<double>(std::max<Bytes>(limit, 1));
+}
+
+std::optional<EntryRun> run_entries(const Problem& problem, const Order& order, std::int32_t prefetch) {
+  return EntryTimes(problem).play(entries_of(order), prefetch);
+}
+
+}  // namespace pipeloom::orders

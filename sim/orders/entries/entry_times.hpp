@@ -1,0 +1,147 @@
+#pragma once
+
+// What orders come to whose ranks run entries: single ops or overlapped pairs, with copies to the host and back beside them. Exact, as the engine
+// has it (docs/model.md, sections 2 and 6).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/orders/order.hpp"
+#include "sim/orders/search/mover.hpp"
+#include "sim/orders/search/rows.hpp"
+
+namespace pipeloom::orders {
+
+inline constexpr Letter kAlone = 0xFF;
+
+/// What a rank does next: an op, or an F and an I with its W as one overlapped pair.
+struct Entry {
+  Letter first = 0;       ///< the op, or the F of a pair
+  Letter input = kAlone;  ///< the I of a pair
+
+  [[nodiscard]] bool is_pair() const { return input != kAlone; }
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+using Entries = std::vector<std::vector<Entry>>;  ///< [rank]
+
+/// The entries of an order, and back.
+[[nodiscard]] Entries entries_of(const Order& order);
+[[nodiscard]] Order order_of(const Entries& entries);
+
+struct EntryRun {
+  Ticks value = kMaxTicks;  ///< as value_of(); kMaxTicks where there is no order
+  double mean = 0;          ///< over ranks of what `value` is the largest of
+  double busy = 0;          ///< mean over ranks of what their entries take together
+  /// The largest share by which a rank is over its limit at some time; 0 where all keep theirs.
+  double over_limit = 0;
+
+  /// What a search makes small, where it may be over a limit on its way.
+  [[nodiscard]] double energy() const;
+};
+
+/// Whether there is an order, and one that fits.
+enum class Standing : std::uint8_t { Fits, Over, None };
+
+[[nodiscard]] Standing standing_of(const EntryRun& run);
+/// What fits before what does not.
+[[nodiscard]] bool is_better(const EntryRun& a, const EntryRun& b);
+
+/// Times entries of one problem; keeps its memory between plays. REQUIRES: a problem whose backwards are cut.
+class EntryTimes {
+ public:
+  /// `problem` must outlive it.
+  explicit EntryTimes(const Problem& problem);
+
+  /// What they come to where reloads are issued so many entries ahead; nothing where they hang. O(ops).
+  [[nodiscard]] std::optional<EntryRun> play(const Entries& entries, std::int32_t prefetch);
+
+  [[nodiscard]] std::size_t length(std::size_t rank) const { return times_[rank].size(); }
+  /// One longest chain of entries of the last play, as Retimer::critical_chain. Where a reload came late, what it was issued behind is on the chain.
+  template <class Choose>
+  void critical_chain(std::vector<Place>& out, const Choose& choose) const;
+
+ private:
+  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  static constexpr Place kNoPlace{.rank = kNowhere, .at = 0};
+  /// A reload, and the place in its rank's word that it stands in front of.
+  struct Load {
+    std::size_t place = 0;
+    std::size_t stage = 0;
+    std::size_t pass = 0;  // stage * m + k
+  };
+  /// Bytes that a rank takes, or gives back, at a time.
+  struct Change {
+    Ticks time = 0;
+    Bytes bytes = 0;
+  };
+  struct RankState {
+    std::size_t at = 0;    // place in the word
+    std::size_t load = 0;  // of `loads`, the next
+    Ticks clock = 0;       // end of the last entry
+    Ticks stream = 0;      // end of the last copy
+    std::vector<Load> loads;
+    std::vector<Change> changes;         // by ops, in order of time
+    std::vector<Change> stream_changes;  // by copies, likewise
+  };
+  struct Times {
+    Ticks start = 0;
+    Ticks end = 0;
+    Place cause =
+        kNoPlace;  // of an entry of another rank, or one that a late reload was issued behind, that it waited for
+  };
+  struct Arrival {
+    Ticks time = 0;
+    Place cause = kNoPlace;
+  };
+
+  void restart(std::int32_t prefetch);
+  void plan(std::size_t rank, std::int32_t prefetch);
+  void plan_pass(std::size_t rank, std::size_t place, Letter letter, std::int32_t prefetch);
+  bool step(std::size_t rank);
+  [[nodiscard]] bool wait_for(std::size_t rank, Letter letter, Arrival& arrival) const;
+  void finish(std::size_t rank, Letter letter, const Times& times);
+  void issue_loads(RankState& state);
+  [[nodiscard]] double over_limit(std::size_t rank) const;
+  [[nodiscard]] std::size_t stage_at(std::size_t rank, Letter letter) const {
+    return problem_.stages_of[rank][chunk_of(letter)];
+  }
+
+  const Problem& problem_;
+  const Entries* entries_ = nullptr;
+  std::vector<Row> rows_;
+  std::vector<RankState> ranks_;
+  std::vector<std::vector<Times>> times_;  // [rank][place]
+  std::vector<std::size_t> count_;         // [row]: ops that ran
+  std::vector<Ticks> end_;                 // [row * m + k]
+  std::vector<std::uint32_t> place_;       // [row * m + k]: of its entry
+  std::vector<std::uint8_t> is_copied_;    // [pass]
+  std::vector<std::size_t> forward_at_;    // [pass]: place of its F
+  std::vector<Ticks> loaded_;              // [pass]: end of its reload
+  std::vector<Place> loaded_behind_;       // [pass]: what its reload was issued behind
+  std::vector<std::size_t> ready_;
+  Ticks value_ = 0;
+};
+
+template <class Choose>
+void EntryTimes::critical_chain(std::vector<Place>& out, const Choose& choose) const {
+  out.clear();
+  Place place;
+  for (std::size_t rank = 0; rank < times_.size(); ++rank)
+    if (times_[rank].back().end - problem_.origin[rank] == value_) place = {rank, times_[rank].size() - 1};
+  while (place != kNoPlace) {
+    out.push_back(place);
+    const Times& times = times_[place.rank][place.at];
+    const bool by_rank = place.at > 0 && times_[place.rank][place.at - 1].end == times.start;
+    const bool by_cause = times.cause != kNoPlace;
+    const Place before{place.rank, place.at - 1};
+    place = by_rank && (!by_cause || choose() % 2 == 0) ? before : times.cause;
+  }
+}
+
+/// What the order comes to with its pairs and copies.
+[[nodiscard]] std::optional<EntryRun> run_entries(const Problem& problem, const Order& order,
+                                                  std::int32_t prefetch);
+
+}  // namespace pipeloom::orders
