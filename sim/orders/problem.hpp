@@ -22,13 +22,15 @@ struct StageWork {
   std::size_t rank = 0;
   std::size_t chunk = 0;  ///< which of the rank's stages, in model order
   Ticks forward = 0;
-  Ticks input = 0;           ///< I; the whole backward where it is not cut
-  Ticks weight = 0;          ///< W; 0 where the backward is not cut
+  Ticks input = 0;   ///< I; the whole backward where it is not cut
+  Ticks weight = 0;  ///< W; 0 where the backward is not cut
+  Ticks again = 0;   ///< of `input`: R, which does not wait for the gradient; words are timed as if it did
   Ticks forward_delay = 0;   ///< from the end of F on the stage before; 0 on the first
   Ticks gradient_delay = 0;  ///< from the end of I on the stage behind; 0 on the last
   Bytes held = 0;            ///< taken at the start of F
+  Bytes dropped = 0;         ///< that R takes besides, until the end of I (Problem::reserve)
   Bytes kept = 0;            ///< of it after the end of I, until the end of W; may be more than `held`
-  bool is_copied = false;    ///< what is held waits in the host's memory between F and I (sim/orders/copies)
+  bool is_copied = false;    ///< what is held waits in the host's memory between F and I (sim/orders/entries)
   Ticks offload = 0;         ///< that is_copied takes to get there
   Ticks reload = 0;          ///< and back
 
@@ -43,7 +45,8 @@ struct Problem {
   std::vector<StageWork> stages;                    ///< [stage], in model order
   std::vector<std::vector<std::size_t>> stages_of;  ///< [rank][chunk], in model order; none is empty
   std::vector<Bytes> limit;                         ///< [rank]: most bytes of activations; kNoLimit for none
-  std::vector<Ticks> origin;  ///< [rank]: its last end counts from here, see objective()
+  std::vector<Bytes> reserve;  ///< [rank]: what `limit` leaves out for StageWork::dropped; empty: nothing
+  std::vector<Ticks> origin;   ///< [rank]: its last end counts from here, see objective()
   /// [stage of an F * most chunks of a rank + chunk of a backward]: how long both take as one overlapped pair, with W in the backward; kMaxTicks where
   /// that is no shorter. Empty where no pair is shorter.
   std::vector<Ticks> pairs;
@@ -57,6 +60,11 @@ struct Problem {
   }
   [[nodiscard]] bool has_copies() const {
     return std::ranges::any_of(stages, [](const StageWork& stage) { return stage.is_copied; });
+  }
+  /// Whether words alone do not say when ops run and what ranks hold: there are copies, or forwards run again (sim/orders/entries).
+  [[nodiscard]] bool needs_entries() const {
+    return std::ranges::any_of(stages,
+                               [](const StageWork& stage) { return stage.is_copied || stage.again > 0; });
   }
   [[nodiscard]] const StageWork& at(std::size_t rank, std::size_t chunk) const {
     return stages[stages_of[rank][chunk]];

@@ -8,6 +8,7 @@
 #include "sim/memory.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
+#include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
@@ -68,12 +69,29 @@ bool fits_with(const Run& run, std::size_t rank, Bytes more) {
   return true;
 }
 
+/// The best found for this problem from the winner's own order.
+std::optional<orders::EntryStart> order_for(const orders::Problem& problem, const PlanCandidate& winner,
+                                            const PlanOptions& options) {
+  const auto start = entry_start(problem, winner);
+  if (problem.needs_entries()) {
+    if (!start) return std::nullopt;
+    const auto found = orders::search_entries(
+        problem, {*start}, {.work = kWork, .seed = options.seed, .threads = options.threads});
+    return found ? std::optional(orders::EntryStart{found->order, found->prefetch}) : std::nullopt;
+  }
+  std::vector<orders::StartOrder> starts;
+  if (start) starts.push_back({"", start->order});
+  const auto found = orders::search_order(problem, starts,
+                                          {.work = kWork, .seed = options.seed, .threads = options.threads});
+  return found ? std::optional(orders::EntryStart{found->order}) : std::nullopt;
+}
+
 /// What more memory on the rank that has least left would save, by an order that is searched for it.
 void add_memory(const PlanCandidate& winner, const PlanOptions& options, const Limits& limits,
                 std::vector<PlanAdvice>& out) {
   if (winner.run.memory->limit.empty() || winner.run.program) return;
   auto problem = problem_of(winner.run);
-  if (!problem || problem->has_copies()) return;
+  if (!problem) return;
   std::size_t tight = 0;
   const auto left = [&](std::size_t rank) {
     return winner.run.memory->limit[rank] - winner.run.metrics->ranks[rank].memory.peak_bytes;
@@ -85,13 +103,10 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   const Bytes more = relative ? std::ranges::max(memory.activation) * memory.passes
                               : static_cast<Bytes>(kGigabyte) * memory.parts;
   problem->limit[tight] += more;
-  std::vector<orders::StartOrder> starts;
-  if (auto order = orders::order_of(*problem, *winner.run.schedule))
-    starts.push_back({"", std::move(*order)});
-  const auto found = orders::search_order(*problem, starts,
-                                          {.work = kWork, .seed = options.seed, .threads = options.threads});
+  const auto found = order_for(*problem, winner, options);
   if (!found) return;
-  const io::Config config = config_of(winner.config);
+  const io::Config config =
+      config_of(problem->has_copies() ? with_prefetch(winner.config, found->prefetch) : winner.config);
   auto schedule = std::make_shared<const Schedule>(
       orders::schedule_of(*problem, winner.run.schedule->placement(), found->order));
   Run run = evaluate_schedule(std::move(schedule), winner.name, config, limits);

@@ -42,14 +42,15 @@ Placement placement_of(const orders::Design& design, int ranks) {
   return Placement::custom(ranks, stages, 1, std::move(slots));
 }
 
-std::size_t used_means(const orders::Design& design) {
-  return design.relief.empty() ? 0 : std::ranges::max(design.relief);
+std::size_t way_of(const orders::Design& design) {
+  return design.recomputes.empty() ? 0 : std::ranges::max(design.recomputes);
 }
 
-std::vector<int> relieved_stages(const orders::Design& design) {
+/// Those that are set.
+std::vector<int> stages_of(const std::vector<std::uint8_t>& set) {
   std::vector<int> out;
-  for (std::size_t s = 0; s < design.relief.size(); ++s)
-    if (design.relief[s] > 0) out.push_back(static_cast<int>(s));
+  for (std::size_t s = 0; s < set.size(); ++s)
+    if (set[s] > 0) out.push_back(static_cast<int>(s));
   return out;
 }
 
@@ -57,6 +58,12 @@ std::vector<int> relieved_stages(const orders::Design& design) {
 struct Means {
   const Relief* relief = nullptr;
   estimate::Setting setting;
+};
+
+/// What single stages can do.
+struct AllMeans {
+  std::vector<Means> recomputations;
+  const Relief* copies = nullptr;
 };
 
 /// Whether single stages may use it: targets say what runs again, and what is copied, for all alike.
@@ -77,27 +84,24 @@ bool has_model(const Assignments& config) {
   return config.contains("costs.model");
 }
 
-/// Which ops the means adds, where costs are given and no model makes them.
-estimate::Setting setting_like(const Relief& relief) {
-  estimate::Setting out;
-  if (relief.vary == Vary::Recompute) out.recomputation = model::Recomputation::Full;
-  out.offloads = relief.vary == Vary::Offload;
-  return out;
-}
-
 /// What single stages can do, where it may vary; without any of the candidate's own.
-std::vector<Means> means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
-  std::vector<Means> out;
+AllMeans means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
+  AllMeans out;
   for (const Relief& relief : reliefs()) {
     if (!may_relieve(options, relief) || (relief.needs_model && !has_model(plain))) continue;
+    if (relief.vary == Vary::Offload) {
+      out.copies = &relief;
+      continue;
+    }
     if (!has_model(plain)) {
-      out.push_back({&relief, setting_like(relief)});
+      out.recomputations.push_back({&relief, {}});
+      out.recomputations.back().setting.recomputation = model::Recomputation::Full;
       continue;
     }
     Assignments config = plain;
     config[relief.key] = relief_value(relief, {0});
     try {
-      out.push_back({&relief, setting_of(config_of(config), schedule)});
+      out.recomputations.push_back({&relief, setting_of(config_of(config), schedule)});
     } catch (const InputError&) {
       continue;  // no layer of the model has the modules
     }
@@ -140,7 +144,8 @@ class CoDesigner {
                                  .ranks = model && may_place(options_),
                                  .stages = model && options_.vary.has(Vary::Chunks),
                                  .most_stages = kMostStages * static_cast<std::size_t>(schedule_.ranks()),
-                                 .means = static_cast<std::uint8_t>(means_.size()),
+                                 .recomputations = static_cast<std::uint8_t>(means_.recomputations.size()),
+                                 .copies = means_.copies != nullptr,
                                  .work = search_work(seconds, options_.threads),
                                  .seed = options_.seed,
                                  .threads = options_.threads};
@@ -151,23 +156,24 @@ class CoDesigner {
         with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
     const auto problem = problem_for(design->design);
-    const bool has_entries = problem->has_copies() || !problem->pairs.empty();
+    const bool has_entries = problem->needs_entries() || !problem->pairs.empty();
     return has_entries ? best_entries(*design, *problem, entries)
                        : best_order(*design, *problem, entries.work);
   }
 
  private:
-  /// Those that have room, and all of them with every stage using a means.
+  /// Those that have room, and all of them with every stage recomputing in each way, copying, or both.
   [[nodiscard]] std::vector<orders::Design> with_relieved(const std::vector<orders::Design>& starts) const {
     std::vector<orders::Design> out;
-    for (const orders::Design& start : starts) {
-      if (problem_for(start)) out.push_back(start);
-      for (std::size_t means = 1; means <= means_.size(); ++means) {
-        orders::Design relieved = start;
-        relieved.relief.assign(start.layers.size(), static_cast<std::uint8_t>(means));
-        out.push_back(std::move(relieved));
-      }
-    }
+    for (const orders::Design& start : starts)
+      for (std::size_t way = 0; way <= means_.recomputations.size(); ++way)
+        for (const bool copied : {false, true}) {
+          if (copied && means_.copies == nullptr) continue;
+          orders::Design relieved = start;
+          if (way > 0) relieved.recomputes.assign(start.layers.size(), static_cast<std::uint8_t>(way));
+          if (copied) relieved.copied.assign(start.layers.size(), 1);
+          if (way > 0 || copied || problem_for(start)) out.push_back(std::move(relieved));
+        }
     return out;
   }
 
@@ -194,17 +200,12 @@ class CoDesigner {
     return candidate(design, problem, found->order);
   }
 
-  [[nodiscard]] bool offloads(const orders::Design& design) const {
-    const std::size_t means = used_means(design);
-    return means > 0 && means_[means - 1].relief->vary == Vary::Offload;
-  }
-
   /// The setting of a design: what its stages do to hold less.
   [[nodiscard]] estimate::Setting setting_for(const orders::Design& design) const {
-    const std::vector<int> stages = relieved_stages(design);
-    if (stages.empty()) return setting_;
-    estimate::Setting out = means_[used_means(design) - 1].setting;
-    if (!offloads(design)) out.recomputing = stages;
+    const std::size_t way = way_of(design);
+    estimate::Setting out = way > 0 ? means_.recomputations[way - 1].setting : setting_;
+    if (way > 0) out.recomputing = stages_of(design.recomputes);
+    out.offloads = !stages_of(design.copied).empty();
     return out;
   }
 
@@ -222,10 +223,8 @@ class CoDesigner {
       if (estimate::recomputes_all(setting))
         for (std::size_t s = 0; s < design.layers.size(); ++s)
           if (estimate::is_recomputing(setting, static_cast<int>(s))) parts.recomputed.push_back(s);
-      if (offloads(design)) {
-        parts.offload.on = true;
-        parts.offload.stages = relieved_stages(design);
-      }
+      parts.offload.on = setting.offloads;
+      parts.offload.stages = stages_of(design.copied);
       parts.pairs = true;
       return problem_of(parts);
     } catch (const Error&) {
@@ -256,18 +255,36 @@ class CoDesigner {
     if (placement.chunks() > 1) name += fmt::format(" v={}", placement.chunks());
     if (model && options_.vary.has(Vary::Layers)) name += ", layers with it";
     Variant variant{std::move(name), model ? with_layers(assignments_, design.layers) : assignments_, ""};
-    if (const std::vector<int> stages = relieved_stages(design); !stages.empty()) {
-      const Relief& relief = *means_[used_means(design) - 1].relief;
-      variant.name += relief_words(relief, stages);
-      variant.config[relief.key] = relief_value(relief, stages);
+    if (const std::size_t way = way_of(design); way > 0)
+      relieve(variant, *means_.recomputations[way - 1].relief, stages_of(design.recomputes));
+    if (const std::vector<int> stages = stages_of(design.copied); !stages.empty()) {
+      relieve(variant, *means_.copies, stages);
+      variant.config = with_prefetch(variant.config, design.copying.prefetch);
     }
-    if (offloads(design)) variant.config = with_prefetch(variant.config, design.copying.prefetch);
     const auto order = std::make_shared<const Schedule>(orders::schedule_of(problem, placement, words));
     Run run = evaluate_schedule(order, variant.name, config_of(variant.config), limits_);
     if (!over_limit_text(run).empty()) return std::nullopt;
+    if (std::vector<std::uint8_t> used = copied_in(*run.schedule);
+        stages_of(used) != stages_of(design.copied)) {
+      orders::Design less = design;  // of some stages no pass lives long enough
+      less.copied = std::move(used);
+      return candidate(less, problem, words);
+    }
     PlanCandidate out = candidate_of(variant, std::move(run));
     out.order = order;
     return out;
+  }
+
+  static std::vector<std::uint8_t> copied_in(const Schedule& schedule) {
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(schedule.stages()));
+    for (const Op op : schedule.ops())
+      if (op.kind() == OpKind::Offload) out[op.stage().at()] = 1;
+    return out;
+  }
+
+  static void relieve(Variant& variant, const Relief& relief, const std::vector<int>& stages) {
+    variant.name += relief_words(relief, stages);
+    variant.config[relief.key] = relief_value(relief, stages);
   }
 
   const PlanCandidate& from_;
@@ -278,7 +295,7 @@ class CoDesigner {
   io::Config config_;
   const Schedule& schedule_;
   estimate::Setting setting_;  ///< where no stage uses a means
-  std::vector<Means> means_;
+  AllMeans means_;
 };
 
 /// The candidate's own design, those of other candidates on as many ranks, and loops and V shapes with as many layers dealt out evenly.

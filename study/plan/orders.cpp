@@ -21,17 +21,18 @@ namespace {
 /// Backwards run the forward again first: that much longer, and until then only the stash is held. What the forward then takes again is kept
 /// free on the rank.
 void add_recomputation(const ProblemParts& parts, orders::Problem& problem) {
-  std::vector<Bytes> burst(problem.ranks());
+  if (parts.recomputed.empty()) return;
+  problem.reserve.assign(problem.ranks(), 0);
   for (const std::size_t s : parts.recomputed) {
     orders::StageWork& stage = problem.stages[s];
-    stage.input += parts.costs.duration[index_of(OpKind::Recompute)][s] + parts.costs.entry;
-    const Bytes again = stage.held - parts.memory.stash[s];
-    burst[stage.rank] = std::max(burst[stage.rank], again);
-    stage.held -= again;
-    stage.kept = std::min(stage.kept, stage.held);
+    stage.again = parts.costs.duration[index_of(OpKind::Recompute)][s] + parts.costs.entry;
+    stage.input += stage.again;
+    stage.dropped = stage.held - parts.memory.stash[s];
+    stage.held -= stage.dropped;
+    problem.reserve[stage.rank] = std::max(problem.reserve[stage.rank], stage.dropped);
   }
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
-    if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= burst[rank];
+    if (problem.limit[rank] != orders::kNoLimit) problem.limit[rank] -= problem.reserve[rank];
 }
 
 /// What offloaded stages hold goes to the host and comes back. REQUIRES: a placement without replicas.
@@ -124,7 +125,7 @@ class Searcher {
     const auto paired = problem_of(like_.run, true);
     const bool has_pairs = !paired->pairs.empty();
     const std::int64_t share = has_pairs ? work / 2 : work;
-    auto best = problem->has_copies() ? as_design(*problem, share) : plain(*problem, share);
+    auto best = problem->needs_entries() ? as_design(*problem, share) : plain(*problem, share);
     if (has_pairs) {
       auto other = as_design(*paired, share);
       if (other && (!best || is_better(*other, *best, options_))) best = std::move(other);
@@ -173,7 +174,7 @@ class Searcher {
     if (made) starts.push_back({made->order, made->design.copying.prefetch});
     for (const PlanCandidate* one : kin_)
       if (auto start = entry_start(problem, *one)) starts.push_back(std::move(*start));
-    if (problem.has_copies())
+    if (problem.needs_entries())
       if (auto stays = without_copies(problem, work / 8)) starts.push_back({std::move(*stays)});
     const auto found = orders::search_entries(problem, starts, search);
     if (!found) return std::nullopt;
@@ -186,7 +187,7 @@ class Searcher {
                                                             std::int64_t work) const {
     for (orders::StageWork& stage : problem.stages) stage.is_copied = false;
     problem.pairs.clear();
-    auto found = orders::search_order(problem, {}, search_options(work));
+    auto found = orders::search_order(orders::eased(problem, 0), {}, search_options(work));
     return found ? std::optional(std::move(found->order)) : std::nullopt;
   }
 

@@ -159,16 +159,16 @@ TEST_CASE("design search: a design without room is passed over, and none is no a
   CHECK_FALSE(search_design({}, any, options));
 }
 
-TEST_CASE("design search: a stage uses a means where its rank has little room, and no other does") {
+TEST_CASE("design search: a stage recomputes where its rank has little room, and no other does") {
   // F, I, W of 1 on two ranks; a pass holds 10 and the first rank has room for 10. So one microbatch at a time goes down and back, F F I I W: 5
-  // each, 40 in all. A stage that uses the means holds 1 and its I takes 2: the first rank then has 8 * 4 to do without a pause, 32. The
-  // second has 8 * 3, which ends with its rank's last W behind a forward at least: using it there as well makes nothing shorter.
+  // each, 40 in all. A stage that recomputes holds 1 and its I takes 2: the first rank then has 8 * 4 to do without a pause, 32. The
+  // second has 8 * 3, which ends with its rank's last W behind a forward at least: doing so there as well makes nothing shorter.
   const ProblemOf problem_of = [](const Design& design) {
     const ProblemOf plain = of_layers(2, 8, {{1, 1, 1}, {1, 1, 1}});
     auto problem = plain(design);
     problem->limit[0] = 10;
     for (std::size_t s = 0; s < 2; ++s) {
-      const bool less = !design.relief.empty() && design.relief[s] == 1;
+      const bool less = !design.recomputes.empty() && design.recomputes[s] == 1;
       problem->stages[s].held = problem->stages[s].kept = less ? 1 : 10;
       problem->stages[s].input += less ? 1 : 0;
     }
@@ -179,11 +179,11 @@ TEST_CASE("design search: a stage uses a means where its rank has little room, a
   const auto without = search_design({start}, problem_of, options);
   REQUIRE(without);
   CHECK(without->value == 40);
-  CHECK(without->design.relief.empty());
-  options.means = 1;
+  CHECK(without->design.recomputes.empty());
+  options.recomputations = 1;
   const auto with = search_design({start}, problem_of, options);
   REQUIRE(with);
-  CHECK(with->design.relief == std::vector<std::uint8_t>{1, 0});
+  CHECK(with->design.recomputes == std::vector<std::uint8_t>{1, 0});
   CHECK(with->value >= 32);
   CHECK(with->value <= 35);
   CHECK(replayed(*with, problem_of) == with->value);
@@ -198,7 +198,7 @@ TEST_CASE("design search: what goes to the host is chosen with the order, and fi
     for (std::size_t s = 0; s < 4; ++s) {
       StageWork& work = problem->stages[s];
       work.held = 10;
-      if (design.relief.empty() || design.relief[s] == 0) continue;
+      if (design.copied.empty() || design.copied[s] == 0) continue;
       work.is_copied = true;
       work.offload = work.reload = 1;
     }
@@ -210,10 +210,10 @@ TEST_CASE("design search: what goes to the host is chosen with the order, and fi
   const auto without = search_design({start}, problem_of, options);
   REQUIRE(without);
   CHECK(without->value >= 192);
-  options.means = 1;
+  options.copies = true;
   const auto with = search_design({start}, problem_of, options);
   REQUIRE(with);
-  CHECK(with->design.relief != std::vector<std::uint8_t>{0, 0, 0, 0});
+  CHECK(with->design.copied != std::vector<std::uint8_t>{0, 0, 0, 0});
   const auto run = run_entries(*problem_of(with->design), with->order, with->design.copying.prefetch);
   REQUIRE(run);
   CHECK(run->over_limit == 0);
@@ -221,22 +221,23 @@ TEST_CASE("design search: what goes to the host is chosen with the order, and fi
   CHECK(with->value < 192);
 }
 
-TEST_CASE("design search: all that use a means use the same, whatever happens to stages") {
+TEST_CASE("design search: all that recompute do so in one way, whatever happens to stages") {
   std::vector<Layer> layers(12, {2, 2, 1});
-  // Of three means the second is the only one that has room.
+  // Of three ways the second is the only one that has room.
   const ProblemOf plain = of_layers(3, 6, layers);
   const ProblemOf problem_of = [&](const Design& design) -> std::optional<Problem> {
-    CHECK((design.relief.empty() || design.relief.size() == design.layers.size()));
+    CHECK((design.recomputes.empty() || design.recomputes.size() == design.layers.size()));
     std::size_t used = 0;
-    for (const std::uint8_t one : design.relief) {
+    for (const std::uint8_t one : design.recomputes) {
       CHECK((one == 0 || used == 0 || one == used));
       if (one > 0) used = one;
     }
     return used == 2 ? plain(design) : std::nullopt;
   };
   Design start = loop(12, 3, 2);
-  start.relief.assign(6, 2);
-  const auto found = search_design({start}, problem_of, {.most_stages = 12, .means = 3, .work = 1'000'000});
+  start.recomputes.assign(6, 2);
+  const auto found =
+      search_design({start}, problem_of, {.most_stages = 12, .recomputations = 3, .work = 1'000'000});
   REQUIRE(found);
   CHECK(replayed(*found, problem_of) == found->value);
 }

@@ -50,6 +50,8 @@ std::string error_of(const std::string& text) {
 }
 
 /// Activations of a kind of F = 1, B = 2, R = 1: 10 bytes, of which a stash of 1 stays.
+constexpr Ticks kUnit = 1'000'000'000;
+
 Assignments tight() {
   return {{"ranks", "4"},
           {"microbatches", "8"},
@@ -287,6 +289,76 @@ TEST_CASE("which stages offload is chosen with the order where costs are given, 
   CHECK(best.step_time < all->step_time);
   const Run again = study::evaluate_schedule(best.order, "order", study::config_of(best.config), {});
   CHECK(again.metrics->step_time == best.step_time);
+}
+
+TEST_CASE("some stages recompute and others offload in one design") {
+  // Two passes fit on a rank, and four are under way at once. Stage 1 would run its forwards again for 20, copies of the others would take 30, so stage 0
+  // recomputes and stage 1 offloads. Rank 0 then has 8 times F, R, I and W to do: 8 * (2 + 1 + 2 + 2) = 56, and no pause.
+  Assignments workload = tight();
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "2";
+  workload["costs.backward"] = "4";
+  workload["costs.recompute"] = "[1, 20, 1, 1]";
+  workload["costs.offload"] = workload["costs.reload"] = "[30, 1, 30, 30]";
+  workload["memory.released_at_input"] = "10";
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Recompute, Vary::Offload, Vary::Order}) options.vary.add(one);
+  options.seconds = 0.5;
+  const Plan plan = study::make_plan(workload, options, {});
+  REQUIRE_FALSE(plan.candidates.empty());
+  const PlanCandidate& best = plan.candidates.front();
+  CHECK(best.name == "searched linear, recompute full on stage 0, offload on stage 1");
+  CHECK(best.step_time == 56 * kUnit);
+  CHECK(study::over_limit_text(best.run).empty());
+  CHECK(best.run.schedule->contains(OpKind::Recompute));
+  CHECK(best.run.schedule->has_copies());
+  const std::string paste = study::paste_text(best, nullptr, "");
+  CHECK(paste.find("recompute  whole forwards, stages 0\n") != std::string::npos);
+  CHECK(paste.find("offload    activations to the host behind their forward, stages 1; loaded ") !=
+        std::string::npos);
+}
+
+TEST_CASE("orders that run forwards again hold what W needs, and fit") {
+  // A pass is 10 from R to W and 1 before R, and 14 fit: one is whole at a time, beside four others.
+  Assignments workload = tight();
+  workload["memory.limit_bytes"] = "14";
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
+  workload["costs.backward"] = "2";
+  workload["costs.recompute"] = "1";
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Recompute, Vary::Order}) options.vary.add(one);
+  options.seconds = 0.5;
+  const Plan plan = study::make_plan(workload, options, {});
+  REQUIRE_FALSE(plan.candidates.empty());
+  const PlanCandidate& best = plan.candidates.front();
+  CHECK(best.searched());
+  CHECK(best.run.schedule->contains(OpKind::Recompute));
+  CHECK(best.run.schedule->contains(OpKind::BackwardWeight));
+  CHECK(study::over_limit_text(best.run).empty());
+  const PlanCandidate* published = find(plan, "1f1b, recompute full on stages 0-2");
+  if (published == nullptr) published = find(plan, "1f1b, recompute full");
+  REQUIRE(published != nullptr);
+  CHECK(best.step_time < published->step_time);
+}
+
+TEST_CASE("what more memory would save is said of orders that run forwards again, too") {
+  // Rank 0 alone is tight. It runs all forwards again, 8 * 4 = 32 without a pause; with one activation more it can do so.
+  Assignments workload = tight();
+  workload["memory.limit_bytes"] = "[13, 100, 100, 100]";
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
+  workload["costs.backward"] = "2";
+  workload["costs.recompute"] = "1";
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Recompute, Vary::Order}) options.vary.add(one);
+  options.seconds = 0.5;
+  const Plan plan = study::make_plan(workload, options, {});
+  REQUIRE_FALSE(plan.candidates.empty());
+  const PlanCandidate& best = plan.candidates.front();
+  CHECK(best.name == "searched linear, recompute full on stage 0");
+  CHECK(best.step_time > 32 * kUnit);
+  REQUIRE_FALSE(plan.advice.empty());
+  CHECK(plan.advice.front().text.starts_with("one activation more on rank 0 saves "));
+  CHECK(plan.advice.front().run.metrics->step_time >= 32 * kUnit);
+  CHECK(plan.advice.front().run.metrics->step_time < best.step_time);
 }
 
 TEST_CASE("which stages offload is chosen together with placement and order") {

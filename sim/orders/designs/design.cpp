@@ -39,8 +39,8 @@ struct Played {
   Design design;
   Policy policy;
   ProblemPtr problem;
-  ProblemPtr played = nullptr;  ///< the same without copies, for the player
-  EntryRun run = {};            ///< with them
+  ProblemPtr played = nullptr;  ///< the same for the player, eased()
+  EntryRun run = {};            ///< what comes of it
 };
 
 bool is_better(const Played& a, const Played& b) {
@@ -107,7 +107,7 @@ class DesignChain {
   }
 
   static void ease(Played& played) {
-    played.played = played.problem->has_copies()
+    played.played = played.problem->needs_entries()
                         ? std::make_shared<const Problem>(eased(*played.problem, played.design.copying.room))
                         : played.problem;
   }
@@ -128,7 +128,7 @@ class DesignChain {
     played.run = value ? EntryRun{.value = *value, .mean = player.mean_lateness()} : EntryRun();
     // A play takes about as long as three timings of its ops, and its copies as long again.
     std::size_t timings = 3;
-    if (value && played.problem->has_copies()) {
+    if (value && played.problem->needs_entries()) {
       timings += 3;
       played.run =
           run_entries(*played.problem, player.words(), played.design.copying.prefetch).value_or(played.run);
@@ -198,7 +198,7 @@ class DesignSearch {
   [[nodiscard]] static FoundDesign found(const Played& best) {
     Player player(*best.played);
     static_cast<void>(player.play(best.policy));
-    const bool is_as_played = best.problem->has_copies() || !best.problem->pairs.empty();
+    const bool is_as_played = best.problem->needs_entries() || !best.problem->pairs.empty();
     const Ticks value =
         is_as_played ? best.run.value : value_of(*best.problem, player.words()).value_or(best.run.value);
     return {best.design, player.words(), value, standing_of(best.run) == Standing::Fits};

@@ -22,8 +22,10 @@ struct Design {
   std::vector<int>
       layers;  ///< [stage]; the first and the last may have none, where they have work all the same
   std::vector<std::size_t> rank;  ///< [stage]; every rank has a stage
-  /// [stage]: which of DesignOptions::means it uses to hold less, from 1; 0: none. Stages that use one use the same. Empty: none does.
-  std::vector<std::uint8_t> relief = {};
+  /// [stage]: which of DesignOptions::recomputations it uses to hold less, from 1; 0: none. Stages that use one use the same. Empty: none does.
+  std::vector<std::uint8_t> recomputes = {};
+  /// [stage]: 1 where what it holds goes to the host. Empty: nothing does.
+  std::vector<std::uint8_t> copied = {};
   Copying copying = {};  ///< where its problem has copies
 
   friend bool operator==(const Design&, const Design&) = default;
@@ -38,8 +40,9 @@ struct DesignOptions {
   bool ranks = true;   ///< which rank has which stage
   bool stages = true;  ///< how many there are, where layers and ranks may change
   std::size_t most_stages = 0;
-  int least_at_ends = 0;   ///< layers that the first and the last stage need
-  std::uint8_t means = 0;  ///< ways in which stages can hold less, of which a problem is asked by number
+  int least_at_ends = 0;            ///< layers that the first and the last stage need
+  std::uint8_t recomputations = 0;  ///< ways in which stages can recompute, from 1 in Design::recomputes
+  bool copies = false;              ///< whether what stages hold may go to the host
   /// Ops to be timed by one of four chains of the search, as SearchOptions::work.
   std::int64_t work = 20'000'000;
   std::uint64_t seed = 1;

@@ -54,9 +54,10 @@ bool cut_stage(Design& design, Policy& policy, std::size_t ranks, std::size_t mo
   design.layers.insert(design.layers.begin() + at(stage) + 1, design.layers[stage] - first);
   design.layers[stage] = first;
   design.rank.insert(design.rank.begin() + at(stage) + 1, to);
-  if (!design.relief.empty()) {
-    const std::uint8_t same = design.relief[stage];
-    design.relief.insert(design.relief.begin() + at(stage), same);
+  for (std::vector<std::uint8_t>* of_stages : {&design.recomputes, &design.copied}) {
+    if (of_stages->empty()) continue;
+    const std::uint8_t same = (*of_stages)[stage];
+    of_stages->insert(of_stages->begin() + at(stage), same);
   }
   const StagePolicy like = policy.stages[stage];
   policy.stages.insert(policy.stages.begin() + at(stage), like);
@@ -71,28 +72,47 @@ bool join_stages(Design& design, Policy& policy, Random& random) {
   design.layers[stage] += design.layers[stage + 1];
   design.layers.erase(design.layers.begin() + at(stage) + 1);
   design.rank.erase(design.rank.begin() + at(stage) + 1);
-  if (!design.relief.empty()) design.relief.erase(design.relief.begin() + at(stage) + 1);
+  for (std::vector<std::uint8_t>* of_stages : {&design.recomputes, &design.copied})
+    if (!of_stages->empty()) of_stages->erase(of_stages->begin() + at(stage) + 1);
   policy.stages.erase(policy.stages.begin() + at(stage) + 1);
   return true;
 }
 
-/// A stage, or a run of them, uses a means or no longer does; or all that use one use another.
-bool change_relief(Design& design, std::size_t means, Random& random) {
-  const std::size_t stages = design.layers.size();
-  design.relief.resize(stages);
-  const std::size_t used = std::ranges::max(design.relief);
-  if (used > 0 && means > 1 && random.below(8) == 0) {
-    const auto other = static_cast<std::uint8_t>(1 + (used + random.below(means - 1)) % means);
-    for (std::uint8_t& one : design.relief) one = one == 0 ? one : other;
-    return true;
-  }
+/// A stage, or one with some behind it, gets what `other` makes of what the first has.
+template <class Other>
+void change_some(std::vector<std::uint8_t>& of_stages, Random& random, const Other& other) {
+  const std::size_t stages = of_stages.size();
   const std::size_t first = random.below(stages);
   const std::size_t length = random.below(3) == 0 ? 1 + random.below(stages) : 1;
-  const auto to = static_cast<std::uint8_t>(design.relief[first] > 0 ? 0
-                                            : used > 0               ? used
-                                                                     : 1 + random.below(means));
-  for (std::size_t s = first; s < std::min(stages, first + length); ++s) design.relief[s] = to;
-  return true;
+  const std::uint8_t to = other(of_stages[first]);
+  for (std::size_t s = first; s < std::min(stages, first + length); ++s) of_stages[s] = to;
+}
+
+/// Some stages recompute or no longer do; or all that do so in one way do it in another.
+void change_recomputes(Design& design, std::size_t ways, Random& random) {
+  design.recomputes.resize(design.layers.size());
+  const std::size_t used = std::ranges::max(design.recomputes);
+  if (used > 0 && ways > 1 && random.below(8) == 0) {
+    const auto other = static_cast<std::uint8_t>(1 + (used + random.below(ways - 1)) % ways);
+    for (std::uint8_t& one : design.recomputes) one = one == 0 ? one : other;
+    return;
+  }
+  change_some(design.recomputes, random, [&](std::uint8_t now) {
+    return static_cast<std::uint8_t>(now > 0 ? 0 : used > 0 ? used : 1 + random.below(ways));
+  });
+}
+
+/// What some stages hold goes to the host or no longer does.
+void change_copied(Design& design, Random& random) {
+  design.copied.resize(design.layers.size());
+  change_some(design.copied, random, [](std::uint8_t now) { return static_cast<std::uint8_t>(1 - now); });
+}
+
+void change_relief(Design& design, const DesignOptions& options, Random& random) {
+  if (options.copies && (options.recomputations == 0 || random.below(2) == 0))
+    change_copied(design, random);
+  else
+    change_recomputes(design, options.recomputations, random);
 }
 
 /// Room for a pass more or less, or reloads issued an op earlier or later.
@@ -145,7 +165,7 @@ enum class Kind : std::uint8_t { Layers, Ranks, Stages, Relief, Copying, Policy 
 Kind draw_kind(const DesignOptions& options, bool copies, Random& random) {
   if (copies && random.below(8) == 0) return Kind::Copying;
   const std::size_t draw = random.below(100);
-  const bool relief = options.means > 0;
+  const bool relief = options.recomputations > 0 || options.copies;
   if (draw < kLayerMoves && options.layers) return Kind::Layers;
   if (draw < kLayerMoves) return relief && random.below(2) == 0 ? Kind::Relief : Kind::Policy;
   if (draw < kLayerMoves + kRankMoves) return options.ranks ? Kind::Ranks : Kind::Policy;
@@ -172,8 +192,8 @@ Changed change_design(Design& design, Policy& policy, const DesignOptions& optio
                                   : join_stages(design, policy, random);
       break;
     case Kind::Relief:
-      done = change_relief(design, options.means, random);
-      break;
+      change_relief(design, options, random);
+      return Changed::Design;
     case Kind::Copying:
       return change_copying(design.copying, random) ? Changed::Copying : Changed::Nothing;
     case Kind::Policy:

@@ -22,8 +22,9 @@ struct Copying {
 /// Reloads are issued at most so many entries ahead of their use.
 inline constexpr std::int32_t kMostAhead = 16;
 
-/// The problem for who makes an order and knows nothing of copies: copied stages hold nothing from F to I, and every rank has less by the room for
-/// so many of its largest pass that is copied, or as many as one microbatch leaves room for.
+/// The problem for who makes an order and knows nothing of copies and forwards that run again: copied stages hold nothing from F to I, and every rank
+/// has less by the room for so many of its largest pass that is copied, or as many as one microbatch leaves room for. Where that leaves none for what
+/// a W keeps beside what is kept free for R, it is as if W stood right behind its I, in the room of its R.
 [[nodiscard]] Problem eased(const Problem& problem, std::int32_t room);
 
 }  // namespace pipeloom::orders

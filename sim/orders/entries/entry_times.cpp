@@ -111,7 +111,7 @@ void EntryTimes::restart(std::int32_t prefetch) {
   std::ranges::fill(is_copied_, std::uint8_t{0});
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     RankState& state = ranks_[rank];
-    state.at = state.load = 0;
+    state.at = state.in_queue = state.load = 0;
     state.clock = state.stream = 0;
     state.loads.clear();
     state.changes.clear();
@@ -126,36 +126,42 @@ void EntryTimes::restart(std::int32_t prefetch) {
 void EntryTimes::plan(std::size_t rank, std::int32_t prefetch) {
   const auto& stages = problem_.stages_of[rank];
   if (std::ranges::none_of(stages, [&](std::size_t s) { return problem_.stages[s].is_copied; })) return;
-  const auto& word = (*entries_)[rank];
-  for (std::size_t place = 0; place < word.size(); ++place) {
-    plan_pass(rank, place, word[place].first, prefetch);
-    if (word[place].is_pair()) plan_pass(rank, place, word[place].input, prefetch);
+  std::size_t in_queue = 0;
+  for (const Entry entry : (*entries_)[rank]) {
+    plan_pass(rank, in_queue, entry.first, prefetch);
+    if (entry.is_pair()) plan_pass(rank, in_queue, entry.input, prefetch);
+    in_queue += places_of(rank, entry);
   }
   std::ranges::stable_sort(ranks_[rank].loads, {}, &Load::place);
 }
 
-void EntryTimes::plan_pass(std::size_t rank, std::size_t place, Letter letter, std::int32_t prefetch) {
+void EntryTimes::plan_pass(std::size_t rank, std::size_t in_queue, Letter letter, std::int32_t prefetch) {
   const std::size_t stage = stage_at(rank, letter);
   if (!problem_.stages[stage].is_copied || pass_of(letter) == kWeight) return;
   const std::size_t k = count_[row_of(problem_, rank, letter)]++;
   const std::size_t pass = stage * problem_.microbatches + k;
   if (pass_of(letter) == kForward) {
-    forward_at_[pass] = place;
+    forward_at_[pass] = in_queue;
     return;
   }
   // An I in front of its F, which hangs, has no pass to copy.
   if (count_[3 * stage + kForward] <= k) return;
-  const std::size_t apart = place - forward_at_[pass];
+  const std::size_t apart = in_queue - forward_at_[pass];
   if (apart <= static_cast<std::size_t>(problem_.least_gap)) return;
   is_copied_[pass] = 1;
   ranks_[rank].loads.push_back(
-      {place - std::min(apart - 1, static_cast<std::size_t>(prefetch)), stage, pass});
+      {in_queue - std::min(apart - 1, static_cast<std::size_t>(prefetch)), stage, pass});
+}
+
+std::size_t EntryTimes::places_of(std::size_t rank, Entry entry) const {
+  const bool again = pass_of(entry.first) == kInput && problem_.stages[stage_at(rank, entry.first)].again > 0;
+  return again ? 2 : 1;
 }
 
 bool EntryTimes::step(std::size_t rank) {
   RankState& state = ranks_[rank];
   const Entry entry = (*entries_)[rank][state.at];
-  issue_loads(state);
+  issue_loads(state, state.in_queue, state.clock);
   Arrival arrival{.time = state.clock};
   if (!wait_for(rank, entry.first, arrival)) return false;
   if (entry.is_pair() && !wait_for(rank, entry.input, arrival)) return false;
@@ -171,27 +177,34 @@ bool EntryTimes::step(std::size_t rank) {
     finish(rank, letter(chunk_of(entry.input), kWeight), times);
   }
   ++state.at;
+  state.in_queue += places_of(rank, entry);
   return true;
 }
 
-/// Delays the arrival to when what the op needs is there; false where that is not known yet.
-bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) const {
+/// Delays the arrival to when what the op needs is there; false where that is not known yet. An R in front of an I runs while the gradient is
+/// under way, so I is late only by what is left of that then.
+bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) {
   const std::size_t at = row_of(problem_, rank, letter);
   const std::size_t k = count_[at];
   const Row& row = rows_[at];
+  const std::size_t stage = stage_at(rank, letter);
+  const std::size_t pass = stage * problem_.microbatches + k;
   const bool is_input = pass_of(letter) == kInput;
   // An I waits for its own F as well: in a word that makes no sense the gradient may come first.
-  if ((row.producer != kNoRow && count_[row.producer] <= k) || (is_input && count_[at - kInput] <= k))
-    return false;
+  if (is_input && count_[at - kInput] <= k) return false;
   const auto delay = [&](Ticks time, Place cause) {
     if (time >= arrival.time) arrival = {time, cause};
   };
-  if (row.producer != kNoRow) {
-    const std::size_t op = row.producer * problem_.microbatches + k;
-    delay(end_[op] + row.delay, {rows_[row.producer].rank, place_[op]});
-  }
-  const std::size_t pass = stage_at(rank, letter) * problem_.microbatches + k;
   if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_behind_[pass]);
+  const Ticks again = is_input ? problem_.stages[stage].again : 0;
+  if (again > 0) {
+    ranks_[rank].again = arrival.time;
+    issue_loads(ranks_[rank], ranks_[rank].in_queue + 1, arrival.time + again);
+  }
+  if (row.producer == kNoRow) return true;
+  if (count_[row.producer] <= k) return false;
+  const std::size_t op = row.producer * problem_.microbatches + k;
+  delay(end_[op] + row.delay - again, {rows_[row.producer].rank, place_[op]});
   return true;
 }
 
@@ -203,31 +216,37 @@ void EntryTimes::finish(std::size_t rank, Letter letter, const Times& times) {
   const std::size_t op = at * problem_.microbatches + k;
   end_[op] = times.end;
   place_[op] = static_cast<std::uint32_t>(state.at);
+  const std::size_t stage = stage_at(rank, letter);
+  const StageWork& work = problem_.stages[stage];
+  if (pass_of(letter) == kInput && work.dropped != 0) {
+    state.changes.push_back({state.again, work.dropped});
+    state.changes.push_back({times.end, -work.dropped});
+  }
   if (row.at_start != 0) state.changes.push_back({times.start, row.at_start});
   if (row.at_end != 0) state.changes.push_back({times.end, row.at_end});
   if (row.consumer != kNoRow) ready_.push_back(rows_[row.consumer].rank);
-  const std::size_t stage = stage_at(rank, letter);
   if (pass_of(letter) != kForward || is_copied_[stage * problem_.microbatches + k] == 0) return;
-  const StageWork& work = problem_.stages[stage];
   state.stream = std::max(times.end, state.stream) + work.offload;
   state.stream_changes.push_back({state.stream, -work.held});
 }
 
-void EntryTimes::issue_loads(RankState& state) {
-  for (; state.load < state.loads.size() && state.loads[state.load].place == state.at; ++state.load) {
+/// Of all that stand in front of this place of the queue, when what is in front of them has ended.
+void EntryTimes::issue_loads(RankState& state, std::size_t in_queue, Ticks clock) {
+  for (; state.load < state.loads.size() && state.loads[state.load].place == in_queue; ++state.load) {
     const Load& load = state.loads[state.load];
     const StageWork& work = problem_.stages[load.stage];
-    const Ticks start = std::max(state.clock, state.stream);
+    const Ticks start = std::max(clock, state.stream);
     state.stream_changes.push_back({start, work.held});
     state.stream = start + work.reload;
     loaded_[load.pass] = state.stream;
-    loaded_behind_[load.pass] = load.place == 0 ? kNoPlace : Place{work.rank, load.place - 1};
+    const std::size_t behind = state.at + in_queue - state.in_queue;
+    loaded_behind_[load.pass] = behind == 0 ? kNoPlace : Place{work.rank, behind - 1};
   }
 }
 
 double EntryTimes::over_limit(std::size_t rank) const {
-  const Bytes limit = problem_.limit[rank];
-  if (limit == kNoLimit) return 0;
+  if (problem_.limit[rank] == kNoLimit) return 0;
+  const Bytes limit = problem_.limit[rank] + (problem_.reserve.empty() ? 0 : problem_.reserve[rank]);
   std::span<const Change> by_ops = ranks_[rank].changes;
   std::span<const Change> by_copies = ranks_[rank].stream_changes;
   Bytes held = 0;

@@ -48,7 +48,8 @@ enum class Standing : std::uint8_t { Fits, Over, None };
 /// What fits before what does not.
 [[nodiscard]] bool is_better(const EntryRun& a, const EntryRun& b);
 
-/// Times entries of one problem; keeps its memory between plays. REQUIRES: a problem whose backwards are cut.
+/// Times entries of one problem; keeps its memory between plays. REQUIRES: a problem whose backwards are cut, and that has no pairs where forwards run
+/// again.
 class EntryTimes {
  public:
   /// `problem` must outlive it.
@@ -65,7 +66,7 @@ class EntryTimes {
  private:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   static constexpr Place kNoPlace{.rank = kNowhere, .at = 0};
-  /// A reload, and the place in its rank's word that it stands in front of.
+  /// A reload, and the place in its rank's queue that it stands in front of. There an R and its I have a place each.
   struct Load {
     std::size_t place = 0;
     std::size_t stage = 0;
@@ -77,10 +78,12 @@ class EntryTimes {
     Bytes bytes = 0;
   };
   struct RankState {
-    std::size_t at = 0;    // place in the word
-    std::size_t load = 0;  // of `loads`, the next
-    Ticks clock = 0;       // end of the last entry
-    Ticks stream = 0;      // end of the last copy
+    std::size_t at = 0;        // place in the word
+    std::size_t in_queue = 0;  // and in the queue
+    std::size_t load = 0;      // of `loads`, the next
+    Ticks again = 0;           // start of the R in front of the I that is next
+    Ticks clock = 0;           // end of the last entry
+    Ticks stream = 0;          // end of the last copy
     std::vector<Load> loads;
     std::vector<Change> changes;         // by ops, in order of time
     std::vector<Change> stream_changes;  // by copies, likewise
@@ -98,11 +101,13 @@ class EntryTimes {
 
   void restart(std::int32_t prefetch);
   void plan(std::size_t rank, std::int32_t prefetch);
-  void plan_pass(std::size_t rank, std::size_t place, Letter letter, std::int32_t prefetch);
+  void plan_pass(std::size_t rank, std::size_t in_queue, Letter letter, std::int32_t prefetch);
   bool step(std::size_t rank);
-  [[nodiscard]] bool wait_for(std::size_t rank, Letter letter, Arrival& arrival) const;
+  bool wait_for(std::size_t rank, Letter letter, Arrival& arrival);
   void finish(std::size_t rank, Letter letter, const Times& times);
-  void issue_loads(RankState& state);
+  void issue_loads(RankState& state, std::size_t in_queue, Ticks clock);
+  /// Places in the queue.
+  [[nodiscard]] std::size_t places_of(std::size_t rank, Entry entry) const;
   [[nodiscard]] double over_limit(std::size_t rank) const;
   [[nodiscard]] std::size_t stage_at(std::size_t rank, Letter letter) const {
     return problem_.stages_of[rank][chunk_of(letter)];
@@ -117,7 +122,7 @@ class EntryTimes {
   std::vector<Ticks> end_;                 // [row * m + k]
   std::vector<std::uint32_t> place_;       // [row * m + k]: of its entry
   std::vector<std::uint8_t> is_copied_;    // [pass]
-  std::vector<std::size_t> forward_at_;    // [pass]: place of its F
+  std::vector<std::size_t> forward_at_;    // [pass]: place of its F in the queue
   std::vector<Ticks> loaded_;              // [pass]: end of its reload
   std::vector<Place> loaded_behind_;       // [pass]: what its reload was issued behind
   std::vector<std::size_t> ready_;
