@@ -1,4 +1,5 @@
-// The search for orders, one thread, without published orders: how long until it is within 1 % of what much more work comes to.
+// The search for orders, one thread, without published orders: how long until it is within 1 % of what much more work comes to. And how long
+// one timing of all ops of an order takes, of words alone and of entries with copies and pairs.
 
 #include <benchmark/benchmark.h>
 
@@ -6,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/orders/entries/entry_times.hpp"
+#include "sim/orders/search/policy_search.hpp"
 #include "sim/orders/search/search.hpp"
 
 namespace pipeloom::orders {
@@ -60,6 +63,58 @@ BENCHMARK(within_a_percent)
     ->Args({0, 64, 1024, 2})
     ->Args({1, 64, 1024, 2})
     ->Unit(benchmark::kMillisecond);
+
+enum class Beside : std::uint8_t { Nothing, Copies, Pairs };
+
+/// The order of the first policy that has room.
+Order first_order(const Problem& problem) {
+  Player player(problem);
+  for (const auto& family : first_policies(problem))
+    for (const Policy& policy : family)
+      if (player.play(policy)) return player.words();
+  return {};
+}
+
+Problem with(Problem problem, Beside beside) {
+  if (beside == Beside::Pairs) {
+    const std::size_t chunks = problem.stages_of.front().size();
+    for (const StageWork& stage : problem.stages)
+      problem.pairs.insert(problem.pairs.end(), chunks, stage.work() * 4 / 5);
+  }
+  for (StageWork& stage : problem.stages) {
+    stage.is_copied = beside == Beside::Copies;
+    stage.offload = stage.reload = stage.forward / 2;
+  }
+  return problem;
+}
+
+void set_ops(benchmark::State& state, const Problem& problem) {
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(problem.num_ops()));
+}
+
+void time_words(benchmark::State& state) {
+  const Problem problem =
+      problem_of(true, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), 4);
+  const Order order = first_order(problem);
+  for (auto _ : state) benchmark::DoNotOptimize(value_of(problem, order));
+  set_ops(state, problem);
+}
+
+void time_entries(benchmark::State& state) {
+  const Problem problem =
+      with(problem_of(true, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), 4),
+           static_cast<Beside>(state.range(2)));
+  const Entries entries = entries_of(first_order(problem));
+  EntryTimes times(problem);
+  for (auto _ : state) benchmark::DoNotOptimize(times.play(entries, 3));
+  set_ops(state, problem);
+}
+
+BENCHMARK(time_words)->ArgNames({"p", "m"})->Args({8, 32})->Args({32, 256});
+BENCHMARK(time_entries)
+    ->ArgNames({"p", "m", "beside"})
+    ->ArgsProduct({{8}, {32}, {0, 1, 2}})
+    ->ArgsProduct({{32}, {256}, {0, 1, 2}});
 
 }  // namespace
 }  // namespace pipeloom::orders

@@ -80,7 +80,14 @@ EntryTimes::EntryTimes(const Problem& problem)
       is_copied_(problem.stages.size() * problem.microbatches),
       forward_at_(is_copied_.size()),
       loaded_(is_copied_.size()),
-      loaded_behind_(is_copied_.size(), kNoPlace) {}
+      loaded_behind_(is_copied_.size(), kNoPlace) {
+  for (const auto& stages : problem.stages_of) letters_ = std::max(letters_, 3 * stages.size());
+  row_at_.resize(problem.ranks() * letters_);
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    for (std::size_t letter = 0; letter < 3 * problem.stages_of[rank].size(); ++letter)
+      row_at_[rank * letters_ + letter] =
+          static_cast<std::uint32_t>(row_of(problem, rank, static_cast<Letter>(letter)));
+}
 
 std::optional<EntryRun> EntryTimes::play(const Entries& entries, std::int32_t prefetch) {
   entries_ = &entries;
@@ -98,8 +105,7 @@ std::optional<EntryRun> EntryTimes::play(const Entries& entries, std::int32_t pr
     const Ticks late = ranks_[rank].clock - problem_.origin[rank];
     out.value = std::max(out.value, late);
     out.mean += static_cast<double>(late) / static_cast<double>(ranks_.size());
-    for (const Times& times : times_[rank])
-      out.busy += static_cast<double>(times.end - times.start) / static_cast<double>(ranks_.size());
+    out.busy += static_cast<double>(ranks_[rank].busy) / static_cast<double>(ranks_.size());
     out.over_limit = std::max(out.over_limit, over_limit(rank));
   }
   value_ = out.value;
@@ -112,7 +118,7 @@ void EntryTimes::restart(std::int32_t prefetch) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     RankState& state = ranks_[rank];
     state.at = state.in_queue = state.load = 0;
-    state.clock = state.stream = 0;
+    state.clock = state.stream = state.busy = 0;
     state.loads.clear();
     state.changes.clear();
     state.stream_changes.clear();
@@ -128,19 +134,20 @@ void EntryTimes::plan(std::size_t rank, std::int32_t prefetch) {
   if (std::ranges::none_of(stages, [&](std::size_t s) { return problem_.stages[s].is_copied; })) return;
   std::size_t in_queue = 0;
   for (const Entry entry : (*entries_)[rank]) {
-    plan_pass(rank, in_queue, entry.first, prefetch);
-    if (entry.is_pair()) plan_pass(rank, in_queue, entry.input, prefetch);
-    in_queue += places_of(rank, entry);
+    const std::size_t row = row_at(rank, entry.first);
+    plan_pass(row, in_queue, prefetch);
+    if (entry.is_pair()) plan_pass(row_at(rank, entry.input), in_queue, prefetch);
+    in_queue += places_of(row);
   }
   std::ranges::stable_sort(ranks_[rank].loads, {}, &Load::place);
 }
 
-void EntryTimes::plan_pass(std::size_t rank, std::size_t in_queue, Letter letter, std::int32_t prefetch) {
-  const std::size_t stage = stage_at(rank, letter);
-  if (!problem_.stages[stage].is_copied || pass_of(letter) == kWeight) return;
-  const std::size_t k = count_[row_of(problem_, rank, letter)]++;
+void EntryTimes::plan_pass(std::size_t row, std::size_t in_queue, std::int32_t prefetch) {
+  const std::size_t stage = row / 3;
+  if (!problem_.stages[stage].is_copied || row % 3 == kWeight) return;
+  const std::size_t k = count_[row]++;
   const std::size_t pass = stage * problem_.microbatches + k;
-  if (pass_of(letter) == kForward) {
+  if (row % 3 == kForward) {
     forward_at_[pass] = in_queue;
     return;
   }
@@ -149,13 +156,8 @@ void EntryTimes::plan_pass(std::size_t rank, std::size_t in_queue, Letter letter
   const std::size_t apart = in_queue - forward_at_[pass];
   if (apart <= static_cast<std::size_t>(problem_.least_gap)) return;
   is_copied_[pass] = 1;
-  ranks_[rank].loads.push_back(
+  ranks_[rows_[row].rank].loads.push_back(
       {in_queue - std::min(apart - 1, static_cast<std::size_t>(prefetch)), stage, pass});
-}
-
-std::size_t EntryTimes::places_of(std::size_t rank, Entry entry) const {
-  const bool again = pass_of(entry.first) == kInput && problem_.stages[stage_at(rank, entry.first)].again > 0;
-  return again ? 2 : 1;
 }
 
 bool EntryTimes::step(std::size_t rank) {
@@ -163,33 +165,33 @@ bool EntryTimes::step(std::size_t rank) {
   const Entry entry = (*entries_)[rank][state.at];
   issue_loads(state, state.in_queue, state.clock);
   Arrival arrival{.time = state.clock};
-  if (!wait_for(rank, entry.first, arrival)) return false;
-  if (entry.is_pair() && !wait_for(rank, entry.input, arrival)) return false;
-  const std::size_t first = stage_at(rank, entry.first);
-  const Ticks duration = entry.is_pair() ? problem_.pair(first, stage_at(rank, entry.input))
-                                         : rows_[3 * first + pass_of(entry.first)].duration;
+  const std::size_t row = row_at(rank, entry.first);
+  if (!wait_for(row, arrival)) return false;
+  const std::size_t input = entry.is_pair() ? row_at(rank, entry.input) : row;
+  if (entry.is_pair() && !wait_for(input, arrival)) return false;
+  const Ticks duration = entry.is_pair() ? problem_.pair(row / 3, input / 3) : rows_[row].duration;
   const Times times{.start = arrival.time, .end = arrival.time + duration, .cause = arrival.cause};
   times_[rank][state.at] = times;
   state.clock = times.end;
-  finish(rank, entry.first, times);
+  state.busy += duration;
+  finish(row, times);
   if (entry.is_pair()) {
-    finish(rank, entry.input, times);
-    finish(rank, letter(chunk_of(entry.input), kWeight), times);
+    finish(input, times);
+    finish(input - kInput + kWeight, times);
   }
   ++state.at;
-  state.in_queue += places_of(rank, entry);
+  state.in_queue += places_of(row);
   return true;
 }
 
 /// Delays the arrival to when what the op needs is there; false where that is not known yet. An R in front of an I runs while the gradient is
 /// under way, so I is late only by what is left of that then.
-bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) {
-  const std::size_t at = row_of(problem_, rank, letter);
+bool EntryTimes::wait_for(std::size_t at, Arrival& arrival) {
   const std::size_t k = count_[at];
   const Row& row = rows_[at];
-  const std::size_t stage = stage_at(rank, letter);
+  const std::size_t stage = at / 3;
   const std::size_t pass = stage * problem_.microbatches + k;
-  const bool is_input = pass_of(letter) == kInput;
+  const bool is_input = at % 3 == kInput;
   // An I waits for its own F as well: in a word that makes no sense the gradient may come first.
   if (is_input && count_[at - kInput] <= k) return false;
   const auto delay = [&](Ticks time, Place cause) {
@@ -198,8 +200,9 @@ bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) {
   if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_behind_[pass]);
   const Ticks again = is_input ? problem_.stages[stage].again : 0;
   if (again > 0) {
-    ranks_[rank].again = arrival.time;
-    issue_loads(ranks_[rank], ranks_[rank].in_queue + 1, arrival.time + again);
+    RankState& state = ranks_[row.rank];
+    state.again = arrival.time;
+    issue_loads(state, state.in_queue + 1, arrival.time + again);
   }
   if (row.producer == kNoRow) return true;
   if (count_[row.producer] <= k) return false;
@@ -208,24 +211,23 @@ bool EntryTimes::wait_for(std::size_t rank, Letter letter, Arrival& arrival) {
   return true;
 }
 
-void EntryTimes::finish(std::size_t rank, Letter letter, const Times& times) {
-  RankState& state = ranks_[rank];
-  const std::size_t at = row_of(problem_, rank, letter);
+void EntryTimes::finish(std::size_t at, const Times& times) {
   const Row& row = rows_[at];
+  RankState& state = ranks_[row.rank];
   const std::size_t k = count_[at]++;
   const std::size_t op = at * problem_.microbatches + k;
   end_[op] = times.end;
   place_[op] = static_cast<std::uint32_t>(state.at);
-  const std::size_t stage = stage_at(rank, letter);
+  const std::size_t stage = at / 3;
   const StageWork& work = problem_.stages[stage];
-  if (pass_of(letter) == kInput && work.dropped != 0) {
+  if (at % 3 == kInput && work.dropped != 0) {
     state.changes.push_back({state.again, work.dropped});
     state.changes.push_back({times.end, -work.dropped});
   }
   if (row.at_start != 0) state.changes.push_back({times.start, row.at_start});
   if (row.at_end != 0) state.changes.push_back({times.end, row.at_end});
   if (row.consumer != kNoRow) ready_.push_back(rows_[row.consumer].rank);
-  if (pass_of(letter) != kForward || is_copied_[stage * problem_.microbatches + k] == 0) return;
+  if (at % 3 != kForward || is_copied_[stage * problem_.microbatches + k] == 0) return;
   state.stream = std::max(times.end, state.stream) + work.offload;
   state.stream_changes.push_back({state.stream, -work.held});
 }

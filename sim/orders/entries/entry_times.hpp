@@ -84,6 +84,7 @@ class EntryTimes {
     Ticks again = 0;           // start of the R in front of the I that is next
     Ticks clock = 0;           // end of the last entry
     Ticks stream = 0;          // end of the last copy
+    Ticks busy = 0;            // what its entries took
     std::vector<Load> loads;
     std::vector<Change> changes;         // by ops, in order of time
     std::vector<Change> stream_changes;  // by copies, likewise
@@ -101,21 +102,25 @@ class EntryTimes {
 
   void restart(std::int32_t prefetch);
   void plan(std::size_t rank, std::int32_t prefetch);
-  void plan_pass(std::size_t rank, std::size_t in_queue, Letter letter, std::int32_t prefetch);
+  void plan_pass(std::size_t row, std::size_t in_queue, std::int32_t prefetch);
   bool step(std::size_t rank);
-  bool wait_for(std::size_t rank, Letter letter, Arrival& arrival);
-  void finish(std::size_t rank, Letter letter, const Times& times);
+  bool wait_for(std::size_t at, Arrival& arrival);  // `at`: a row
+  void finish(std::size_t at, const Times& times);
   void issue_loads(RankState& state, std::size_t in_queue, Ticks clock);
-  /// Places in the queue.
-  [[nodiscard]] std::size_t places_of(std::size_t rank, Entry entry) const;
   [[nodiscard]] double over_limit(std::size_t rank) const;
-  [[nodiscard]] std::size_t stage_at(std::size_t rank, Letter letter) const {
-    return problem_.stages_of[rank][chunk_of(letter)];
+  [[nodiscard]] std::size_t row_at(std::size_t rank, Letter letter) const {
+    return row_at_[rank * letters_ + letter];
+  }
+  /// Places in the queue of an entry whose first op is of this row.
+  [[nodiscard]] std::size_t places_of(std::size_t row) const {
+    return row % 3 == kInput && problem_.stages[row / 3].again > 0 ? 2 : 1;
   }
 
   const Problem& problem_;
   const Entries* entries_ = nullptr;
   std::vector<Row> rows_;
+  std::size_t letters_ = 0;            // most of a rank
+  std::vector<std::uint32_t> row_at_;  // [rank * letters_ + letter]
   std::vector<RankState> ranks_;
   std::vector<std::vector<Times>> times_;  // [rank][place]
   std::vector<std::size_t> count_;         // [row]: ops that ran
