@@ -77,7 +77,7 @@ std::optional<orders::EntryStart> order_for(const orders::Problem& problem, cons
     if (!start) return std::nullopt;
     const auto found = orders::search_entries(
         problem, {*start}, {.work = kWork, .seed = options.seed, .threads = options.threads});
-    return found ? std::optional(orders::EntryStart{found->order, found->prefetch}) : std::nullopt;
+    return found ? std::optional(found->best) : std::nullopt;
   }
   std::vector<orders::StartOrder> starts;
   if (start) starts.push_back({"", start->order});

@@ -195,9 +195,14 @@ class CoDesigner {
       if (auto start = entry_start(problem, *other)) starts.push_back(std::move(*start));
     const auto found = orders::search_entries(problem, starts, options);
     if (!found) return std::nullopt;
-    orders::Design design = from.design;
-    design.copying.prefetch = found->prefetch;
-    return candidate(design, problem, found->order);
+    return best_made(
+        *found,
+        [&](const orders::EntryStart& one) {
+          orders::Design design = from.design;
+          design.copying.prefetch = one.prefetch;
+          return candidate(design, problem, one.order);
+        },
+        options_);
   }
 
   /// The setting of a design: what its stages do to hold less.

@@ -178,8 +178,13 @@ class Searcher {
       if (auto stays = without_copies(problem, work / 8)) starts.push_back({std::move(*stays)});
     const auto found = orders::search_entries(problem, starts, search);
     if (!found) return std::nullopt;
-    return candidate(problem, found->order,
-                     problem.has_copies() ? with_prefetch(like_.config, found->prefetch) : like_.config);
+    return best_made(
+        *found,
+        [&](const orders::EntryStart& one) {
+          return candidate(problem, one.order,
+                           problem.has_copies() ? with_prefetch(like_.config, one.prefetch) : like_.config);
+        },
+        options_);
   }
 
   /// What fits where everything stays fits with copies, too: it only holds less.
@@ -247,6 +252,28 @@ std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOption
   }
 }
 
+/// Orders near the best that a search keeps for best_made().
+std::size_t runners_up(const PlanOptions& options) {
+  constexpr std::size_t kRunnersUp = 8;
+  return options.objective == PlanObjective::P95 ? kRunnersUp : 0;
+}
+
+template <class One, class Make>
+std::optional<PlanCandidate> best_among(const One& first, const std::vector<One>& others, const Make& make,
+                                        const PlanOptions& options) {
+  if (others.empty()) return make(first);
+  std::optional<PlanCandidate> best;
+  const auto weigh = [&](const One& order) {
+    auto one = make(order);
+    if (!one) return;
+    one->p95 = p95_if_any(*one, options);
+    if (!best || is_better(*one, *best, options)) best = std::move(one);
+  };
+  weigh(first);
+  for (const One& other : others) weigh(other);
+  return best;
+}
+
 }  // namespace
 
 std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
@@ -258,7 +285,8 @@ std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
 
 orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
                                         const std::string& name, TimeUnit unit) {
-  orders::EntrySearchOptions out{.work = work, .seed = options.seed, .threads = options.threads};
+  orders::EntrySearchOptions out{
+      .work = work, .seed = options.seed, .threads = options.threads, .runners_up = runners_up(options)};
   if (options.progress)
     out.progress = [&options, name, unit](Ticks best) {
       return options.progress(name, best == kMaxTicks ? "" : time_text(best, unit));
@@ -267,10 +295,7 @@ orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t
 }
 
 orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work) {
-  constexpr std::size_t kRunnersUp = 8;
-  const bool is_p95 = options.objective == PlanObjective::P95;
-  return {
-      .work = work, .seed = options.seed, .threads = options.threads, .runners_up = is_p95 ? kRunnersUp : 0};
+  return {.work = work, .seed = options.seed, .threads = options.threads, .runners_up = runners_up(options)};
 }
 
 bool is_better(const PlanCandidate& one, const PlanCandidate& other, const PlanOptions& options) {
@@ -284,17 +309,12 @@ bool is_better(const PlanCandidate& one, const PlanCandidate& other, const PlanO
 
 std::optional<PlanCandidate> best_made(const orders::FoundOrder& found, const MakeCandidate& make,
                                        const PlanOptions& options) {
-  if (found.runners_up.empty()) return make(found.order);
-  std::optional<PlanCandidate> best;
-  const auto weigh = [&](const orders::Order& order) {
-    auto one = make(order);
-    if (!one) return;
-    one->p95 = p95_if_any(*one, options);
-    if (!best || is_better(*one, *best, options)) best = std::move(one);
-  };
-  weigh(found.order);
-  for (const orders::Order& order : found.runners_up) weigh(order);
-  return best;
+  return best_among(found.order, found.runners_up, make, options);
+}
+
+std::optional<PlanCandidate> best_made(const orders::FoundEntries& found, const MakeEntryCandidate& make,
+                                       const PlanOptions& options) {
+  return best_among(found.best, found.runners_up, make, options);
 }
 
 std::optional<orders::Problem> problem_of(const ProblemParts& parts) {

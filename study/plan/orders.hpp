@@ -35,7 +35,7 @@ struct ProblemParts {
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                                             const PlanCandidate& candidate);
 
-/// How to search for orders with copies or pairs. `name`: of what, for the progress line.
+/// How to search for orders with copies or pairs, so that best_made() has what it chooses among. `name`: of what, for the progress line.
 [[nodiscard]] orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
                                                       const std::string& name, TimeUnit unit);
 
@@ -50,6 +50,12 @@ struct ProblemParts {
 using MakeCandidate = std::function<std::optional<PlanCandidate>(const orders::Order&)>;
 [[nodiscard]] std::optional<PlanCandidate> best_made(const orders::FoundOrder& found,
                                                      const MakeCandidate& make, const PlanOptions& options);
+
+/// The same of orders with copies, pairs or forwards that run again.
+using MakeEntryCandidate = std::function<std::optional<PlanCandidate>(const orders::EntryStart&)>;
+[[nodiscard]] std::optional<PlanCandidate> best_made(const orders::FoundEntries& found,
+                                                     const MakeEntryCandidate& make,
+                                                     const PlanOptions& options);
 
 /// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
 /// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`. Where p95 is

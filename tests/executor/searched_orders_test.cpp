@@ -82,7 +82,7 @@ std::optional<orders::Order> searched(const orders::Problem& problem, std::uint6
       {.layers = false, .ranks = false, .stages = false, .work = 120'000, .seed = seed});
   if (!found) return std::nullopt;
   auto better = orders::search_entries(problem, {{found->order}}, {.work = 60'000, .seed = seed});
-  return better ? std::optional(std::move(better->order)) : std::nullopt;
+  return better ? std::optional(std::move(better->best.order)) : std::nullopt;
 }
 
 Drawn draw(std::uint64_t seed) {

@@ -83,7 +83,7 @@ TEST_CASE("entry search: pairs are made where they are shorter") {
   REQUIRE(found);
   CHECK(found->value == 9);
   const Order best{{{kF, kF, kI, kW, kF, kI, kW, kF, kI, kW, kI, kW}}, {{1, 4, 7}}};
-  CHECK(found->order == best);
+  CHECK(found->best.order == best);
   CHECK(run_entries(problem, best, 1)->value == 9);
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("entry search: pairs that are longer come apart") {
   const auto found = search_entries(problem, {{paired}}, {.work = 1'000'000});
   REQUIRE(found);
   CHECK(found->value == 6);
-  CHECK(found->order.pairs.empty());
+  CHECK(found->best.order.pairs.empty());
 }
 
 TEST_CASE("entry search: reloads come early enough") {
@@ -110,7 +110,7 @@ TEST_CASE("entry search: reloads come early enough") {
   const auto found = search_entries(problem, {{one_by_one(2), 1}}, {.work = 1'000'000});
   REQUIRE(found);
   CHECK(found->value == 11);
-  const auto run = run_entries(problem, found->order, found->prefetch);
+  const auto run = run_entries(problem, found->best.order, found->best.prefetch);
   REQUIRE(run);
   CHECK(run->value == 11);
   CHECK(run->over_limit == 0);
@@ -124,7 +124,7 @@ TEST_CASE("entry search: what does not fit is left, or shrinks until it does") {
   problem.limit = {10};
   const auto found = search_entries(problem, {{both_first}}, {.work = 1'000'000});
   REQUIRE(found);
-  CHECK(keeps_limits(problem, found->order));
+  CHECK(keeps_limits(problem, found->best.order));
   CHECK_FALSE(keeps_limits(problem, both_first));
   problem.limit = {9};
   CHECK_FALSE(search_entries(problem, {{both_first}}, {.work = 100'000}));
@@ -140,7 +140,31 @@ TEST_CASE("entry search: it can be stopped, and has an answer then") {
   options.progress = [](Ticks) { return false; };
   const auto found = search_entries(problem, {{one_by_one(64)}}, options);
   REQUIRE(found);
-  CHECK(run_entries(problem, found->order, found->prefetch)->value == found->value);
+  CHECK(run_entries(problem, found->best.order, found->best.prefetch)->value == found->value);
+}
+
+TEST_CASE("entry search: runners-up fit, are near the best, and differ") {
+  test::Random random(6);
+  int kept = 0;
+  for (int i = 0; i < 20; ++i) {
+    CAPTURE(i);
+    const Problem problem = draw(random);
+    const auto found = search_entries(problem, starts(problem), {.work = 50'000, .runners_up = 3});
+    if (!found) continue;
+    CHECK(found->runners_up.size() <= 3);
+    std::vector<EntryStart> all = {found->best};
+    for (const EntryStart& one : found->runners_up) {
+      CHECK(std::ranges::find(all, one) == all.end());
+      all.push_back(one);
+      const auto run = run_entries(problem, one.order, one.prefetch);
+      REQUIRE(run);
+      CHECK(standing_of(*run) == Standing::Fits);
+      CHECK(run->value >= found->value);
+      CHECK(static_cast<double>(run->value) <= 1.02 * static_cast<double>(found->value));
+    }
+    kept += found->runners_up.empty() ? 0 : 1;
+  }
+  CHECK(kept > 10);
 }
 
 TEST_CASE(
@@ -162,7 +186,7 @@ TEST_CASE(
     if (standing_of(best) == Standing::Fits) REQUIRE(found);
     if (!found) continue;
     ++fits;
-    const auto run = run_entries(problem, found->order, found->prefetch);
+    const auto run = run_entries(problem, found->best.order, found->best.prefetch);
     REQUIRE(run);
     CHECK(standing_of(*run) == Standing::Fits);
     CHECK(run->value == found->value);
@@ -170,8 +194,8 @@ TEST_CASE(
     shorter += standing_of(best) == Standing::Fits && run->value < best.value ? 1 : 0;
     const auto again = search_entries(problem, from, {.work = 100'000, .seed = 3, .threads = 4});
     REQUIRE(again);
-    CHECK(again->order == found->order);
-    CHECK(again->prefetch == found->prefetch);
+    CHECK(again->best.order == found->best.order);
+    CHECK(again->best.prefetch == found->best.prefetch);
   }
   CHECK(fits > 30);
   CHECK(shorter > 15);

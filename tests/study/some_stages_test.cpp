@@ -361,6 +361,28 @@ TEST_CASE("what more memory would save is said of orders that run forwards again
   CHECK(plan.advice.front().run.metrics->step_time < best.step_time);
 }
 
+TEST_CASE("under p95 orders with copies are weighed by it, too") {
+  Assignments workload = tight();
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "4";
+  workload["costs.backward"] = "8";
+  workload["costs.offload"] = workload["costs.reload"] = "1";
+  workload["costs.noise"] = R"({"model": "lognormal", "sigma": 0.1})";
+  study::PlanOptions options;
+  for (const Vary one : {Vary::Offload, Vary::Order}) options.vary.add(one);
+  options.seconds = 0.5;
+  const auto best_of = [&](study::PlanObjective objective) {
+    options.objective = objective;
+    return study::make_plan(workload, options, {}).candidates.front();
+  };
+  const PlanCandidate steady = best_of(study::PlanObjective::P95);
+  const PlanCandidate shortest = best_of(study::PlanObjective::StepTime);
+  REQUIRE(steady.p95);
+  REQUIRE(shortest.p95);
+  CHECK(steady.run.schedule->has_copies());
+  CHECK(*steady.p95 < *shortest.p95);
+  CHECK(steady.step_time >= shortest.step_time);
+}
+
 TEST_CASE("which stages offload is chosen together with placement and order") {
   const Assignments workload = {{"ranks", "8"},
                                 {"microbatches", "8"},

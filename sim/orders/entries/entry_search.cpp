@@ -12,6 +12,7 @@
 #include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/anneal.hpp"
 #include "sim/orders/search/chains.hpp"
+#include "sim/orders/search/search.hpp"
 
 namespace pipeloom::orders {
 namespace {
@@ -210,12 +211,31 @@ class EntrySearch {
     }
     if (best_.empty()) return std::nullopt;
     for (const EntryRound& how : kEntryRounds) improve(how);
-    const TimedEntries& best = *std::ranges::min_element(best_, is_better);
-    if (standing_of(best.run) != Standing::Fits) return std::nullopt;
-    return FoundEntries{order_of(best.entries), best.prefetch, best.run.value};
+    std::ranges::stable_sort(best_, is_better);
+    if (standing_of(best_.front().run) != Standing::Fits) return std::nullopt;
+    FoundEntries out{start_of(best_.front()), best_.front().run.value};
+    keep_runners_up(out);
+    return out;
   }
 
  private:
+  static EntryStart start_of(const TimedEntries& one) { return {order_of(one.entries), one.prefetch}; }
+
+  /// Of what chains came to, in both rounds.
+  void keep_runners_up(FoundEntries& found) {
+    seen_.insert(seen_.end(), best_.begin(), best_.end());
+    std::ranges::stable_sort(seen_, is_better);
+    for (const TimedEntries& one : seen_) {
+      const bool near = standing_of(one.run) == Standing::Fits &&
+                        static_cast<double>(one.run.value) <= kNear * static_cast<double>(found.value);
+      if (found.runners_up.size() == options_.runners_up || !near) return;
+      const EntryStart other = start_of(one);
+      const bool known =
+          other == found.best || std::ranges::find(found.runners_up, other) != found.runners_up.end();
+      if (!known) found.runners_up.push_back(other);
+    }
+  }
+
   /// In the first round from all that are best, then from the best.
   void improve(const EntryRound& how) {
     ++round_;
@@ -224,6 +244,7 @@ class EntrySearch {
     const std::vector<TimedEntries> from(
         best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(
                                            round_ == 1 ? std::min(best_.size(), how.heats.size()) : 1));
+    seen_ = best_;
     best_.assign(how.heats.size(), from.front());
     const auto work = static_cast<std::int64_t>(how.share * static_cast<double>(options_.work));
     Shared shared{.bound = 0, .enough = std::numeric_limits<std::int64_t>::max()};
@@ -250,6 +271,7 @@ class EntrySearch {
   const Problem& problem_;
   const EntrySearchOptions& options_;
   std::vector<TimedEntries> best_;
+  std::vector<TimedEntries> seen_;  // where the round began
   std::atomic<Ticks> least_ = kMaxTicks;
   std::uint64_t round_ = 0;
   bool stopped_ = false;

@@ -15,6 +15,8 @@ namespace pipeloom::orders {
 struct EntryStart {
   Order order;
   std::int32_t prefetch = 2;
+
+  friend bool operator==(const EntryStart&, const EntryStart&) = default;
 };
 
 struct EntrySearchOptions {
@@ -22,14 +24,16 @@ struct EntrySearchOptions {
   std::int64_t work = 10'000'000;
   std::uint64_t seed = 1;
   int threads = 1;
+  std::size_t runners_up = 0;  ///< as SearchOptions::runners_up
   /// Asked now and then with the best value so far; false ends the search with what it has. May be empty.
   std::function<bool(Ticks)> progress = {};
 };
 
 struct FoundEntries {
-  Order order;
-  std::int32_t prefetch = 2;
-  Ticks value = kMaxTicks;  ///< with its pairs and copies
+  EntryStart best;
+  Ticks value = kMaxTicks;  ///< of the best, with its pairs and copies
+  std::vector<EntryStart> runners_up =
+      {};  ///< best first, all different, all of them fit, within 2 % of the value
 };
 
 /// The best order found from any of these; nothing where none fits, or all hang. With copies every rank keeps its limit at every time. Equal inputs

@@ -1,6 +1,6 @@
 #pragma once
 
-// What orders come to whose ranks run entries: single ops or overlapped pairs, with copies to the host and back beside them. Exact, as the engine
+// What orders come to whose ranks run entries: ops alone or in overlapped pairs, copies to the host and back beside them, R in front. Exact, as the engine
 // has it (docs/model.md, sections 2 and 6).
 
 #include <cstdint>

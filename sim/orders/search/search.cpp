@@ -24,8 +24,6 @@ constexpr double kAllShares = kShares[0] + kShares[1] + kShares[2];
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
-/// Runners-up are so near to the best.
-constexpr double kNear = 1.02;
 
 class Search {
  public:

@@ -41,6 +41,9 @@ struct SearchOptions {
   std::function<bool(const SearchProgress&)> progress = {};
 };
 
+/// Runners-up take at most so many times the best.
+inline constexpr double kNear = 1.02;
+
 struct FoundOrder {
   Order order = {};
   Ticks value = kMaxTicks;
