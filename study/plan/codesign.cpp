@@ -186,7 +186,7 @@ class CoDesigner {
         *found, [&](const orders::Order& order) { return candidate(from.design, problem, order); }, options_);
   }
 
-  /// The same where it has copies or pairs, from the orders of other candidates, too.
+  /// The same where words alone do not say what it comes to, from the orders of other candidates, too.
   [[nodiscard]] std::optional<PlanCandidate> best_entries(const orders::FoundDesign& from,
                                                           const orders::Problem& problem,
                                                           const orders::EntrySearchOptions& options) const {

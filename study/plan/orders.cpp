@@ -153,7 +153,7 @@ class Searcher {
     return out;
   }
 
-  /// Orders with copies or pairs are searched as designs of which nothing may change but the order, and when reloads are issued; what comes of that,
+  /// Orders with copies, pairs or forwards that run again are searched as designs of which nothing may change but the order, and when reloads are issued; what comes of that,
   /// and those that the kin run, are changed entry by entry.
   [[nodiscard]] std::optional<PlanCandidate> as_design(const orders::Problem& problem,
                                                        std::int64_t work) const {

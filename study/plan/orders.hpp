@@ -35,7 +35,7 @@ struct ProblemParts {
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                                             const PlanCandidate& candidate);
 
-/// How to search for orders with copies or pairs, so that best_made() has what it chooses among. `name`: of what, for the progress line.
+/// How to search for orders with copies, pairs or forwards that run again, so that best_made() has what it chooses among. `name`: of what, for the progress line.
 [[nodiscard]] orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
                                                       const std::string& name, TimeUnit unit);
 

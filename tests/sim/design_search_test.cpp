@@ -217,6 +217,7 @@ TEST_CASE("design search: what goes to the host is chosen with the order, and fi
   const auto run = run_entries(*problem_of(with->design), with->order, with->design.copying.prefetch);
   REQUIRE(run);
   CHECK(run->over_limit == 0);
+  CHECK(with->fits);
   CHECK(run->value == with->value);
   CHECK(with->value < 192);
 }
