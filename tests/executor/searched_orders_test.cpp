@@ -11,6 +11,8 @@
 #include "executor/layers/gradient_check.hpp"
 #include "executor/run/run.hpp"
 #include "executor/small_layers.hpp"
+#include "schedules/offload.hpp"
+#include "schedules/recompute.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/messages/message_plans.hpp"
@@ -69,20 +71,26 @@ Terms drawn_terms(const Placement& placement, test::Random& random) {
   return terms;
 }
 
-/// With pairs a design of which nothing may change but the order, and its entries.
-std::optional<orders::Order> searched(const orders::Problem& problem, std::uint64_t seed) {
-  if (problem.pairs.empty()) {
-    auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
-    return found ? std::optional(std::move(found->order)) : std::nullopt;
-  }
+/// Of a design of which nothing may change but the order, and its entries.
+std::optional<orders::EntryStart> searched_entries(const orders::Problem& problem, std::uint64_t seed) {
   orders::Design design{.layers = std::vector(problem.stages.size(), 1), .rank = {}};
   for (const orders::StageWork& stage : problem.stages) design.rank.push_back(stage.rank);
   auto found = orders::search_design(
       {design}, [&](const orders::Design&) { return std::optional(problem); },
       {.layers = false, .ranks = false, .stages = false, .work = 120'000, .seed = seed});
   if (!found) return std::nullopt;
-  auto better = orders::search_entries(problem, {{found->order}}, {.work = 60'000, .seed = seed});
-  return better ? std::optional(std::move(better->best.order)) : std::nullopt;
+  auto better = orders::search_entries(problem, {{found->order, found->design.copying.prefetch}},
+                                       {.work = 60'000, .seed = seed});
+  return better ? std::optional(std::move(better->best)) : std::nullopt;
+}
+
+std::optional<orders::Order> searched(const orders::Problem& problem, std::uint64_t seed) {
+  if (!problem.pairs.empty()) {
+    auto found = searched_entries(problem, seed);
+    return found ? std::optional(std::move(found->order)) : std::nullopt;
+  }
+  auto found = search_order(problem, {}, {.work = 30'000, .seed = seed});
+  return found ? std::optional(std::move(found->order)) : std::nullopt;
 }
 
 Drawn draw(std::uint64_t seed) {
@@ -100,6 +108,47 @@ Drawn draw(std::uint64_t seed) {
   const auto order = searched(problem, seed);
   REQUIRE(order);
   return {placement, terms, limit, microbatches, schedule_of(problem, placement, *order)};
+}
+
+/// Some stages' activations go to the host, some stages' forwards run again, and where none does pairs may be made.
+struct Relieved {
+  Drawn drawn;
+  bool is_recomputed = false;
+};
+
+Relieved draw_relieved(std::uint64_t seed) {
+  test::Random random(seed);
+  const Placement placement = drawn_placement(random);
+  Terms terms = drawn_terms(placement, random);
+  const int microbatches = 3 + random.below(5);
+  const std::vector<Bytes> limit(static_cast<std::size_t>(placement.ranks()), random.between(24, 48));
+  auto problem = orders::make_problem(placement, microbatches, terms, limit, orders::Objective::Makespan);
+  OffloadOption offload;
+  offload.on = true;
+  offload.min_gap = 1;
+  RecomputeOption again;
+  for (std::size_t s = 0; s < problem.stages.size(); ++s) {
+    orders::StageWork& work = problem.stages[s];
+    if (seed % 2 == 0 && random.chance(50)) {
+      again.stages.push_back(static_cast<int>(s));
+      work.again = work.forward;
+      work.input += work.again;
+    }
+    if (s > 0 && random.chance(50)) continue;
+    offload.stages.push_back(static_cast<int>(s));
+    work.is_copied = true;
+    work.offload = work.reload = 1;
+  }
+  problem.least_gap = offload.min_gap;
+  again.on = !again.stages.empty();
+  terms.costs.overlap = {.rule = OverlapRule::Factor, .factor = kUnitScale * 6 / 10};
+  if (!again.on) orders::add_pairs(problem, placement, terms.costs);
+  const auto found = searched_entries(problem, seed);
+  REQUIRE(found);
+  offload.prefetch = found->prefetch;
+  Schedule schedule = schedule_of(problem, placement, found->order);
+  if (again.on) schedule = schedules::with_recompute(schedule, again);
+  return {{placement, terms, limit, microbatches, schedules::with_offload(schedule, offload)}, again.on};
 }
 
 /// The most that the rank ever holds, op by op: F takes a stage's activation, I gives its part back, W or B the rest.
@@ -167,6 +216,26 @@ TEST_CASE(
   }
   CHECK(limited >= 20);
   CHECK(paired >= 10);
+}
+
+TEST_CASE(
+    "30 searched orders with copies, and with pairs or forwards that run again: legal, right gradients") {
+  std::size_t copied = 0;
+  std::size_t paired = 0;
+  std::size_t again = 0;
+  for (std::uint64_t seed = 100; seed < 130; ++seed) {
+    INFO("seed " << seed);
+    const auto [drawn, is_recomputed] = draw_relieved(seed);
+    const Schedule& schedule = drawn.schedule;
+    CHECK(validate(schedule).empty());
+    copied += schedule.has_copies() ? 1U : 0U;
+    paired += schedule.has_copies() && schedule.has_groups() ? 1U : 0U;
+    again += schedule.has_copies() && is_recomputed ? 1U : 0U;
+    CHECK(wrong_gradients(drawn) == "");
+  }
+  CHECK(copied >= 20);
+  CHECK(paired >= 5);
+  CHECK(again >= 5);
 }
 
 }  // namespace pipeloom::executor::searched_orders_test
