@@ -1,4 +1,4 @@
-// What orders come to with pairs and with copies to the host and back (sim/orders/entries): by hand, and as the engine has it; and better ones.
+// What orders come to with pairs, with copies to the host and back and with forwards that run again (sim/orders/entries): by hand, and as the engine has it.
 
 #include <algorithm>
 #include <memory>
