@@ -182,7 +182,8 @@ TEST_CASE("order grid: recorded orders as starts are never made worse, in window
 }
 
 // Not run by default: prints a table of the whole grid in the folder that ORDERS_GRID names, files of
-// {"cases": [..]}. ORDERS_WORK: ops for each chain; ORDERS_EVERY: one case in so many.
+// {"cases": [..]}. ORDERS_WORK: ops for each chain; ORDERS_EVERY: one case in so many; ORDERS_SET: those sets
+// alone whose name begins so.
 TEST_CASE("order grid: the whole", "[.]") {
   const char* folder = std::getenv("ORDERS_GRID");
   REQUIRE(folder != nullptr);
@@ -192,12 +193,14 @@ TEST_CASE("order grid: the whole", "[.]") {
   };
   const std::int64_t work = number("ORDERS_WORK", 20'000'000);
   const auto every = static_cast<std::size_t>(number("ORDERS_EVERY", 1));
+  const char* wanted = std::getenv("ORDERS_SET");
   std::map<std::string, Tally> tallies;
   std::size_t i = 0;
   for (const OrderCase& one : recorded::order_cases_in(folder)) {
-    if (!one.least || one.fused || i++ % every != 0) continue;
     const bool named = one.limited && one.schedule != "ILP";
     const std::string set = one.schedule + (named ? " " + limit_name(one) : "");
+    if (wanted != nullptr && !set.starts_with(wanted)) continue;
+    if (!one.least || one.fused || i++ % every != 0) continue;
     Tally tally;
     run_case(one, *one.least, {Objective::Window, !one.linear, work}, tally);
     tallies[set].add(tally);

@@ -40,16 +40,13 @@ Wide most_left(const Parts& parts, std::size_t rank) {
 
 Wide idle_of(const Parts& parts, std::size_t rank) {
   const std::size_t last = parts.last_stage(rank);
-  const std::size_t first = parts.first_stage(rank);
   std::vector<Load> forwards;
   for (const std::size_t stage : parts.stages_of(rank))
     forwards.push_back({parts.problem.stages[stage].forward, parts.problem.stages[stage].held});
   const Wide fit = most_work(std::move(forwards), parts.problem.microbatches, parts.problem.limit[rank]);
   const Wide before = std::max<Wide>(0, parts.chains[last].input_head - parts.start(rank) - fit);
-  const Wide last_end = parts.chains[last].forward_head + parts.problem.stages[last].forward;
-  const StageWork& end = parts.problem.stages[first];
-  const Wide chain = parts.chains[first].input_head + end.input + end.weight - last_end;
-  const Wide after = std::max<Wide>(0, chain - most_left(parts, rank));
+  const Wide behind = parts.chains[last].forward_tail + parts.problem.origin[rank];
+  const Wide after = std::max<Wide>(0, behind - most_left(parts, rank));
   return parts.holds_all(rank) ? std::max(before, after) : before + after;
 }
 
