@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "sim/orders/designs/design_move.hpp"
 #include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/chain.hpp"
-#include "sim/orders/search/chains.hpp"
 #include "sim/orders/search/policy_search.hpp"
+#include "sim/orders/search/rounds.hpp"
 
 namespace pipeloom::orders {
 namespace {
@@ -144,7 +142,9 @@ class DesignChain {
 class DesignSearch {
  public:
   DesignSearch(const ProblemOf& problem_of, const DesignOptions& options)
-      : problem_of_(problem_of), options_(options) {}
+      : problem_of_(problem_of),
+        options_(options),
+        rounds_(options.seed, options.threads, options.progress) {}
 
   std::optional<FoundDesign> run(const std::vector<Design>& starts) {
     if (starts.empty()) return std::nullopt;
@@ -168,30 +168,13 @@ class DesignSearch {
   /// So many chains share a part of the work of four.
   template <class Work>
   void round(std::size_t count, double share, const Work& body) {
-    ++round_;
-    if (stopped_) return;
     const auto work = static_cast<std::int64_t>(4 * share * static_cast<double>(options_.work)) /
                       static_cast<std::int64_t>(count);
-    Shared shared{.bound = 0, .enough = std::numeric_limits<std::int64_t>::max()};
-    run_chains(
-        count, options_.threads,
-        [&](std::size_t i) {
-          Chain chain(shared, options_.seed * 1'000'003U + round_ * 101U + i, work);
-          DesignChain designs(problem_of_, options_, chain);
-          body(i, designs);
-          if (standing_of(best_[i].run) == Standing::Fits) note(best_[i].run.value);
-        },
-        [&](std::size_t) {
-          if (!options_.progress || options_.progress(least_.load())) return;
-          stopped_ = true;
-          shared.stop = true;
-        });
-  }
-
-  void note(Ticks value) {
-    Ticks least = least_.load();
-    while (value < least && !least_.compare_exchange_weak(least, value)) {
-    }
+    rounds_.run(count, work, [&](std::size_t i, Chain& chain) {
+      DesignChain designs(problem_of_, options_, chain);
+      body(i, designs);
+      if (standing_of(best_[i].run) == Standing::Fits) rounds_.note(best_[i].run.value);
+    });
   }
 
   /// Played once more for its words, which may be shorter than the play: that waits at times for what then does not come first.
@@ -206,10 +189,8 @@ class DesignSearch {
 
   const ProblemOf& problem_of_;
   const DesignOptions& options_;
+  Rounds rounds_;
   std::vector<Played> best_;
-  std::atomic<Ticks> least_ = kMaxTicks;
-  std::uint64_t round_ = 0;
-  bool stopped_ = false;
 };
 
 }  // namespace

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 
 #include "sim/orders/entries/copies.hpp"
 #include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/anneal.hpp"
-#include "sim/orders/search/chains.hpp"
+#include "sim/orders/search/rounds.hpp"
 #include "sim/orders/search/search.hpp"
 
 namespace pipeloom::orders {
@@ -198,7 +196,7 @@ TimedEntries anneal(const Problem& problem, const TimedEntries& from, double hea
 class EntrySearch {
  public:
   EntrySearch(const Problem& problem, const EntrySearchOptions& options)
-      : problem_(problem), options_(options) {}
+      : problem_(problem), options_(options), rounds_(options.seed, options.threads, options.progress) {}
 
   std::optional<FoundEntries> run(const std::vector<EntryStart>& starts) {
     EntryTimes times(problem_);
@@ -238,43 +236,23 @@ class EntrySearch {
 
   /// In the first round from all that are best, then from the best.
   void improve(const EntryRound& how) {
-    ++round_;
-    if (stopped_) return;
     std::ranges::stable_sort(best_, is_better);
-    const std::vector<TimedEntries> from(
-        best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(
-                                           round_ == 1 ? std::min(best_.size(), how.heats.size()) : 1));
+    const std::size_t most = seen_.empty() ? std::min(best_.size(), how.heats.size()) : 1;
+    const std::vector<TimedEntries> from(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(most));
     seen_ = best_;
     best_.assign(how.heats.size(), from.front());
     const auto work = static_cast<std::int64_t>(how.share * static_cast<double>(options_.work));
-    Shared shared{.bound = 0, .enough = std::numeric_limits<std::int64_t>::max()};
-    run_chains(
-        how.heats.size(), options_.threads,
-        [&](std::size_t i) {
-          Chain chain(shared, options_.seed * 1'000'003U + round_ * 101U + i, work);
-          best_[i] = anneal(problem_, from[i % from.size()], how.heats[i], chain);
-          if (standing_of(best_[i].run) == Standing::Fits) note(best_[i].run.value);
-        },
-        [&](std::size_t) {
-          if (!options_.progress || options_.progress(least_.load())) return;
-          stopped_ = true;
-          shared.stop = true;
-        });
-  }
-
-  void note(Ticks value) {
-    Ticks least = least_.load();
-    while (value < least && !least_.compare_exchange_weak(least, value)) {
-    }
+    rounds_.run(how.heats.size(), work, [&](std::size_t i, Chain& chain) {
+      best_[i] = anneal(problem_, from[i % from.size()], how.heats[i], chain);
+      if (standing_of(best_[i].run) == Standing::Fits) rounds_.note(best_[i].run.value);
+    });
   }
 
   const Problem& problem_;
   const EntrySearchOptions& options_;
+  Rounds rounds_;
   std::vector<TimedEntries> best_;
-  std::vector<TimedEntries> seen_;  // where the round began
-  std::atomic<Ticks> least_ = kMaxTicks;
-  std::uint64_t round_ = 0;
-  bool stopped_ = false;
+  std::vector<TimedEntries> seen_;  // where the round began; empty before the first
 };
 
 }  // namespace
