@@ -61,11 +61,21 @@ Assignments tight() {
           {"memory.limit_bytes", "25"}};
 }
 
-Plan plan_of(const Assignments& workload, std::initializer_list<Vary> vary) {
+Plan plan_of(const Assignments& workload, std::initializer_list<Vary> vary, double seconds = 0.1) {
   study::PlanOptions options;
   for (const Vary one : vary) options.vary.add(one);
-  options.seconds = 0.1;
+  options.seconds = seconds;
   return study::make_plan(workload, options, {});
+}
+
+/// Orders of F = I = W = R = 1 that may run forwards again.
+Plan again_within(const std::string& limit) {
+  Assignments workload = tight();
+  workload["memory.limit_bytes"] = limit;
+  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
+  workload["costs.backward"] = "2";
+  workload["costs.recompute"] = "1";
+  return plan_of(workload, {Vary::Recompute, Vary::Order}, 0.5);
 }
 
 const PlanCandidate* find(const Plan& plan, const std::string& name) {
@@ -319,15 +329,7 @@ TEST_CASE("some stages recompute and others offload in one design") {
 
 TEST_CASE("orders that run forwards again hold what W needs, and fit") {
   // A pass is 10 from R to W and 1 before R, and 14 fit: one is whole at a time, beside four others.
-  Assignments workload = tight();
-  workload["memory.limit_bytes"] = "14";
-  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
-  workload["costs.backward"] = "2";
-  workload["costs.recompute"] = "1";
-  study::PlanOptions options;
-  for (const Vary one : {Vary::Recompute, Vary::Order}) options.vary.add(one);
-  options.seconds = 0.5;
-  const Plan plan = study::make_plan(workload, options, {});
+  const Plan plan = again_within("14");
   REQUIRE_FALSE(plan.candidates.empty());
   const PlanCandidate& best = plan.candidates.front();
   CHECK(best.searched());
@@ -335,22 +337,13 @@ TEST_CASE("orders that run forwards again hold what W needs, and fit") {
   CHECK(best.run.schedule->contains(OpKind::BackwardWeight));
   CHECK(study::over_limit_text(best.run).empty());
   const PlanCandidate* published = find(plan, "1f1b, recompute full on stages 0-2");
-  if (published == nullptr) published = find(plan, "1f1b, recompute full");
   REQUIRE(published != nullptr);
   CHECK(best.step_time < published->step_time);
 }
 
 TEST_CASE("what more memory would save is said of orders that run forwards again, too") {
   // Rank 0 alone is tight. It runs all forwards again, 8 * 4 = 32 without a pause; with one activation more it can do so.
-  Assignments workload = tight();
-  workload["memory.limit_bytes"] = "[13, 100, 100, 100]";
-  workload["costs.forward"] = workload["costs.backward_input"] = workload["costs.backward_weight"] = "1";
-  workload["costs.backward"] = "2";
-  workload["costs.recompute"] = "1";
-  study::PlanOptions options;
-  for (const Vary one : {Vary::Recompute, Vary::Order}) options.vary.add(one);
-  options.seconds = 0.5;
-  const Plan plan = study::make_plan(workload, options, {});
+  const Plan plan = again_within("[13, 100, 100, 100]");
   REQUIRE_FALSE(plan.candidates.empty());
   const PlanCandidate& best = plan.candidates.front();
   CHECK(best.name == "searched linear, recompute full on stage 0");

@@ -17,17 +17,28 @@ namespace {
 constexpr std::size_t kChains = 4;
 /// Temperatures to begin with, in mean durations of an op: hot chains leave poor orders, cold ones polish good ones.
 constexpr std::array<double, kChains> kHeats = {0.8, 0.3, 2.0, 0.1};
-/// Shares of the work: searching policies, following orders, annealing. Following comes on top of the whole: taken from the others, it
-/// lost at limits below p what it won on V shapes.
-constexpr std::array<double, 3> kShares = {0.5, 0.25, 0.5};
-constexpr double kAllShares = kShares[0] + kShares[1] + kShares[2];
+/// Shares of the work. Following comes on top of the whole: taken from the others, it lost at limits below p what it won on V shapes.
+struct Shares {
+  double policies = 0;
+  double following = 0;
+  double annealing = 0;
+  int rounds = 1;  ///< of annealing, each from the best of the one before
+
+  [[nodiscard]] double all() const { return policies + following + annealing; }
+};
+constexpr Shares kOneStage = {0.5, 0.25, 0.5};
+/// Where ranks have several stages, policies come less close to the best order.
+constexpr Shares kSeveralStages = {0.25, 0.25, 0.75, 2};
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
 
 class Search {
  public:
-  Search(const Problem& problem, const SearchOptions& options) : problem_(problem), options_(options) {}
+  Search(const Problem& problem, const SearchOptions& options)
+      : problem_(problem),
+        options_(options),
+        shares_(problem.stages.size() > problem.ranks() ? kSeveralStages : kOneStage) {}
 
   std::optional<FoundOrder> run(const std::vector<StartOrder>& starts) {
     found_.bound = best_bound(problem_);
@@ -35,8 +46,9 @@ class Search {
     take_policies();
     if (!done() && found_.value != kMaxTicks) try_to_prove(kFirstProof);
     if (!done() && !policies_.empty()) improve_policies();
-    if (!done() && found_.value != kMaxTicks) improve_orders(follow, kShares[1], "following");
-    if (!done() && found_.value != kMaxTicks) improve_orders(anneal, kShares[2], "annealing");
+    if (!done() && found_.value != kMaxTicks) improve_orders(follow, shares_.following, "following");
+    for (int round = 0; round < shares_.rounds && !done() && found_.value != kMaxTicks; ++round)
+      improve_orders(anneal, shares_.annealing / shares_.rounds, "annealing");
     if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
@@ -123,7 +135,7 @@ class Search {
     const auto smaller = reduced(problem_);
     const Problem& problem = smaller ? *smaller : problem_;
     std::vector<RankedPolicy> best(kChains);
-    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, kShares[0],
+    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, shares_.policies,
                [&](std::size_t i, Chain& chain) {
                  RankedPolicy first = policies_[i % policies_.size()];
                  Player player(problem);
@@ -182,7 +194,7 @@ class Search {
           work(i, chain);
         },
         [&](std::size_t ended) {
-          ask(shared, (spent_ + share * static_cast<double>(ended) / kChains) / kAllShares);
+          ask(shared, (spent_ + share * static_cast<double>(ended) / kChains) / shares_.all());
         });
     spent_ += share;
   }
@@ -196,6 +208,7 @@ class Search {
 
   const Problem& problem_;
   const SearchOptions& options_;
+  Shares shares_;
   FoundOrder found_;
   Order own_order_;
   Ticks own_value_ = kMaxTicks;
