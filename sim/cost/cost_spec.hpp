@@ -191,6 +191,8 @@ struct ModelSpec {
   int context = 1;
   int expert = 1;
   std::optional<int> zero;      ///< 0 to 3; 1 if left out
+  int gradient_bytes = 4;       ///< of a parameter
+  int optimizer_bytes = 12;     ///< of a parameter: the weight's 32-bit copy and two moments
   std::optional<int> sequence;  ///< tokens of a sample; the model's own if left out
   DocumentLists documents;
   int micro_batch = 1;              ///< samples of a microbatch

@@ -73,9 +73,13 @@ void add_parameters(const Setting& setting, Stage& out) {
     return whole(bytes * (dense / replicas.dense + experts / replicas.experts));
   };
   const auto each = [&](double bytes) { return whole(bytes * (dense + experts)); };
-  out.bytes.of(Category::Weights) = zero >= 3 ? shared(4) : each(2);
-  out.bytes.of(Category::Gradients) = zero >= 2 ? shared(4) : each(4);
-  out.bytes.of(Category::Optimizer) = zero >= 3 ? shared(8) : zero >= 1 ? shared(12) : each(12);
+  // Under ZeRO 3 the optimizer's 32-bit copy is the shard of the weights.
+  const double gradient = setting.gradient_bytes;
+  const double copy = zero >= 3 && setting.optimizer_bytes >= 4 ? 4 : 0;
+  const double states = setting.optimizer_bytes - copy;
+  out.bytes.of(Category::Weights) = zero >= 3 ? shared(copy > 0 ? copy : 2) : each(2);
+  out.bytes.of(Category::Gradients) = zero >= 2 ? shared(gradient) : each(gradient);
+  out.bytes.of(Category::Optimizer) = zero >= 1 ? shared(states) : each(states);
   // What nobody else holds is not shared out, and need not be gathered.
   if (zero >= 3)
     out.bytes.of(Category::Gathered) =

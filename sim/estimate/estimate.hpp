@@ -48,6 +48,8 @@ struct Setting {
   std::vector<int> recomputing = {};      ///< stages with any of it, in order; empty: all
   bool keeps_some = false;                ///< some passes of a stage that recomputes keep their activations
   bool offloads = false;                  ///< passes have copies to the host and back
+  int gradient_bytes = 4;                 ///< of a parameter
+  int optimizer_bytes = 12;               ///< of a parameter; from 4 on with a copy of the weight in 32 bits
   double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
   bool overlaps_reduction = false;        ///< gradients are summed layer by layer behind the last backward
 };
@@ -159,8 +161,9 @@ struct StepEnd {
   [[nodiscard]] double seconds() const { return reduction + optimizer; }
 };
 /// Of a rank that holds these stages. The gradients' reduction, which behind the last backward leaves what does not fit into its time, and at
-/// least one layer's part; and the optimizer, Adam: 34 bytes of memory traffic of each parameter that the rank updates (read and write of master
-/// copy and moments, gradient, new weight), 8 of each that it holds (gradients cleared and scaled).
+/// least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy and moments read and
+/// written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it holds: gradients
+/// cleared and scaled.
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
 /// What fully sharded (ZeRO 3) parameters of one stage take to come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.

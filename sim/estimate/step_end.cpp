@@ -7,10 +7,7 @@
 namespace pipeloom::estimate {
 namespace {
 
-constexpr double kGradientBytes = 4;
 constexpr double kWeightBytes = 2;
-constexpr double kUpdateBytes = 34;
-constexpr double kCleanupBytes = 8;
 
 /// What a rank holds, and how long its last backward of everything takes.
 struct Held {
@@ -51,7 +48,7 @@ int ranks_per_node(const Setting& setting, const Group& group) {
 
 double reduction_of(const Setting& setting, const Group& group) {
   if (!is_shared(group)) return 0;
-  return hardware::reduction(*setting.hardware, kGradientBytes * group.parameters,
+  return hardware::reduction(*setting.hardware, setting.gradient_bytes * group.parameters,
                              kWeightBytes * group.parameters, group.ranks, ranks_per_node(setting, group),
                              setting.split.zero >= 1)
       .seconds;
@@ -77,9 +74,11 @@ StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages) {
   const bool shared_out = setting.split.zero >= 1;
   const double updated =
       shared_out ? held.dense / replicas.dense + held.experts / replicas.experts : held.dense + held.experts;
-  out.optimizer = hardware::optimizer(*setting.hardware,
-                                      kUpdateBytes * updated + kCleanupBytes * (held.dense + held.experts))
-                      .seconds;
+  const double update = 2.0 * setting.optimizer_bytes + 2.0 * setting.gradient_bytes + kWeightBytes;
+  const double cleanup = 2.0 * setting.gradient_bytes;
+  out.optimizer =
+      hardware::optimizer(*setting.hardware, update * updated + cleanup * (held.dense + held.experts))
+          .seconds;
   return out;
 }
 
@@ -89,7 +88,8 @@ ShardTimes shard_times(const Setting& setting, const Stage& stage) {
   for (const Group& group :
        groups_of(setting, static_cast<double>(stage.dense), static_cast<double>(stage.experts))) {
     out.gather += collective_of(setting, group, model::CollectiveKind::AllGather, kWeightBytes);
-    out.reduction += collective_of(setting, group, model::CollectiveKind::ReduceScatter, kGradientBytes);
+    out.reduction +=
+        collective_of(setting, group, model::CollectiveKind::ReduceScatter, setting.gradient_bytes);
   }
   return out;
 }

@@ -199,6 +199,8 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
     out.split.expert_load = static_cast<double>(*spec.expert_load) / static_cast<double>(kUnitScale);
   if (!spec.documents.lists.empty())
     out.split.documents.assign(spec.documents.lists.front().begin(), spec.documents.lists.front().end());
+  out.gradient_bytes = spec.gradient_bytes;
+  out.optimizer_bytes = spec.optimizer_bytes;
   out.hidden_collectives =
       static_cast<double>(spec.hidden_collectives.value_or(0)) / static_cast<double>(kUnitScale);
   out.overlaps_reduction = spec.reduction == cost::Reduction::Overlapped;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -158,6 +159,41 @@ TEST_CASE("estimate: hidden collectives take no time, a reduction behind the bac
   CHECK(overlapped.costs().step_end.reduction < exposed.costs().step_end.reduction);
   CHECK(overlapped.costs().step_end.reduction > 0);
   CHECK(overlapped.costs().step_end.optimizer == exposed.costs().step_end.optimizer);
+}
+
+TEST_CASE("estimate: gradients and states of fewer bytes take less memory and time") {
+  const auto bytes = [](const EstimatedRun& run, Category category) {
+    return static_cast<double>(run.ranks[0].categories.of(category));
+  };
+  const EstimatedRun adam = estimated(llama("1f1b", ""));
+  const EstimatedRun small = estimated(llama("1f1b", R"(, "gradient_bytes": 2, "optimizer_bytes": 8)"));
+  CHECK(bytes(small, Category::Weights) == bytes(adam, Category::Weights));
+  CHECK(bytes(small, Category::Gradients) == bytes(adam, Category::Gradients) * 2 / 4);
+  CHECK(bytes(small, Category::Optimizer) == bytes(adam, Category::Optimizer) * 8 / 12);
+  // Without replicas every parameter is updated here: 2 * 12 + 2 * 4 + 2 bytes of traffic and 2 * 4 more, against 2 * 8 + 2 * 2 + 2 and 2 * 2.
+  CHECK(small.costs().step_end.optimizer == Approx(adam.costs().step_end.optimizer * 26 / 42));
+  const auto reduction = [](const std::string& rest) {
+    return estimated(llama("1f1b", R"(, "dp": 8)" + rest)).costs().step_end.reduction;
+  };
+  CHECK(reduction(R"(, "gradient_bytes": 2)") < reduction(""));
+  CHECK(reduction(R"(, "optimizer_bytes": 8)") == reduction(""));
+}
+
+TEST_CASE(
+    "estimate: under ZeRO 3 the optimizer's copy of a weight is its shard, or 16 bits are where it has "
+    "none") {
+  const auto shares = [](const std::string& rest) {
+    const EstimatedRun run = estimated(llama("1f1b", R"(, "dp": 8, "zero": 3)" + rest));
+    const auto& all = run.ranks[0].categories;
+    const auto gradients = static_cast<double>(all.of(Category::Gradients));
+    return std::array{static_cast<double>(all.of(Category::Weights)) / gradients,
+                      static_cast<double>(all.of(Category::Optimizer)) / gradients};
+  };
+  CHECK(shares("") == std::array{4.0 / 4, 8.0 / 4});
+  CHECK(shares(R"(, "optimizer_bytes": 6)") == std::array{4.0 / 4, 2.0 / 4});
+  CHECK(shares(R"(, "optimizer_bytes": 2)") == std::array{2.0 / 4, 2.0 / 4});
+  CHECK(has(error_of(llama("1f1b", R"(, "optimizer_bytes": 17)")), "optimizer_bytes"));
+  CHECK(has(error_of(llama("1f1b", R"(, "gradient_bytes": 0)")), "gradient_bytes"));
 }
 
 TEST_CASE("estimate: gathers and reductions of shards are the reduction of the step's end, stage by stage") {
