@@ -199,6 +199,7 @@ struct ModelSpec {
   std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
   bool sequence_parallel = true;    ///< what tensor ranks do not share goes by tokens over them
   bool flash = true;                ///< attention keeps no scores
+  bool fused_experts = true;  ///< of experts' activation and weighting only what one kernel needs is kept
   Reduction reduction = Reduction::Exposed;
   std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>

@@ -137,8 +137,10 @@ struct Split {
       1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
   bool sequence_parallel = true;  ///< what is not cut by t goes by tokens over the same ranks
   bool flash = true;              ///< attention keeps no scores
-  std::int64_t sequence = 0;      ///< tokens of a sample
-  std::int64_t micro_batch = 1;   ///< samples of a microbatch
+  bool fused_experts =
+      true;  ///< experts' SiLU, its product and the weighting are one kernel, in front of the exchange
+  std::int64_t sequence = 0;     ///< tokens of a sample
+  std::int64_t micro_batch = 1;  ///< samples of a microbatch
   /// Lengths of the documents that are packed into a sample, in sum `sequence`: attention stays inside each. Empty: one document.
   std::vector<std::int64_t> documents = {};
 };

@@ -27,12 +27,14 @@ struct Terms {
   double shared = 0;   ///< f of shared experts
   double routed = 0;   ///< N, per rank already
   double experts = 0;  ///< E
+  double chosen = 0;   ///< k of them per token
   double width = 0;    ///< D of a state-space mixer
   double conv = 0;     ///< D + 2 G N
   double steps = 0;    ///< heads of it
   double state = 0;
   double statistics = 1;  ///< numbers that a norm keeps per token
   bool flash = true;
+  bool fused_experts = true;
   bool dropout = false;
   bool context_heads = false;  ///< the context's ranks share heads
 };
@@ -143,6 +145,10 @@ constexpr Row kRows[] = {
      [](const Terms& t) { return 2 * t.routed * t.halves * t.inner; }},
     {Part::Experts, Among::Rank, Until::Weight, "moe", "moe_act", "expert activation output",
      [](const Terms& t) { return 2 * t.routed * t.inner; }},
+    {Part::Experts, Among::Rank, Until::Input, "moe", "moe_act", "expert activation between its kernels",
+     [](const Terms& t) { return t.fused_experts || t.halves == 1 ? 0 : 2 * t.routed * t.inner; }},
+    {Part::Experts, Among::Sequence, Until::Input, "moe", "moe", "results before they are weighted",
+     [](const Terms& t) { return t.fused_experts ? 0 : 2 * t.tokens * t.chosen * t.hidden; }},
     {Part::Experts, Among::Tensor, Until::Input, "moe", "shared_experts", "shared activation input",
      [](const Terms& t) { return 2 * t.tokens * t.halves * t.shared; }},
     {Part::Experts, Among::Tensor, Until::Weight, "moe", "shared_experts", "shared activation output",
@@ -196,6 +202,7 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
   t.keys = static_cast<double>(sample_tokens(layer, split.sequence));
   t.statistics = model.norm_of(layer) == NormKind::Rms ? 1 : 2;
   t.flash = split.flash;
+  t.fused_experts = split.fused_experts;
   t.dropout = model.dropout;
   set_mixer(t, layer, split);
   if (const auto& mlp = layer.mlp) {
@@ -207,6 +214,7 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
     t.shared = static_cast<double>(experts->shared_ffn);
     t.routed = static_cast<double>(routed_tokens(*experts, shares, split));
     t.experts = static_cast<double>(experts->experts);
+    t.chosen = static_cast<double>(experts->top_k);
   }
   return t;
 }

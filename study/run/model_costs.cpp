@@ -193,6 +193,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
                .zero = spec.zero.value_or(1),
                .sequence_parallel = spec.sequence_parallel,
                .flash = spec.flash,
+               .fused_experts = spec.fused_experts,
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
   if (spec.expert_load)

@@ -371,6 +371,15 @@ constexpr Key kKeys[] = {
                                                   .help = "costs.model: attention keeps no scores",
                                                   .needs = "costs.model",
                                                   .holds = has_model}),
+    key<codec::Flag, InModel<&ModelSpec::fused_experts>>(
+        {.path = "costs.fused_experts",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "true",
+         .help =
+             "costs.model: experts' activation and weighting are one kernel; without, each keeps its input",
+         .needs = "costs.model",
+         .holds = has_model}),
     key<codec::Choice, InModel<&ModelSpec::reduction>>(
         {.path = "costs.reduction",
          .group = KeyClass::Cost,
