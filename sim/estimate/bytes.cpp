@@ -78,12 +78,15 @@ void add_parameters(const Setting& setting, Stage& out) {
   const double copy = zero >= 3 && setting.optimizer_bytes >= 4 ? 4 : 0;
   const double states = setting.optimizer_bytes - copy;
   out.bytes.of(Category::Weights) = zero >= 3 ? shared(copy > 0 ? copy : 2) : each(2);
-  out.bytes.of(Category::Gradients) = zero >= 2 ? shared(gradient) : each(gradient);
+  // Pipelines of PyTorch reduce once: FSDP adds up whole gradients, in the width that it reduces them in, until the step ends
+  // (set_requires_gradient_sync(false), FSDPParam.to_accumulated_grad_if_needed). The shards come when no pass holds anything any more.
+  out.bytes.of(Category::Gradients) = zero == 2 ? shared(gradient) : each(gradient);
   out.bytes.of(Category::Optimizer) = zero >= 1 ? shared(states) : each(states);
-  // What nobody else holds is not shared out, and need not be gathered.
+  // What nobody else holds is its own shard, but for a shard of 32 bits that products need in 16.
+  const bool cast = copy > 0;
   if (zero >= 3)
     out.bytes.of(Category::Gathered) =
-        whole((2 + 2) * ((replicas.dense > 1 ? dense : 0) + (replicas.experts > 1 ? experts : 0)));
+        whole(2 * ((replicas.dense > 1 || cast ? dense : 0) + (replicas.experts > 1 || cast ? experts : 0)));
 }
 
 /// What an MTP layer has besides a layer of its kind.

@@ -3,8 +3,9 @@
 // What a rank holds: shards of parameters, tensors that wait for their backward, and what passes need while they run.
 //
 // Per parameter, bf16 with Adam and gradients added up in fp32 (ecosystem of Megatron-LM): 2 weights, 4 gradients, 12 optimizer (master copy and two
-// moments). ZeRO shares out over the replicas, experts over those that hold the same ones: 1 the optimizer's, 2 the gradients too, 3 all; under 3 the
-// weights' shard is the fp32 master itself, and each stage is gathered whole in bf16, with its gradients, while the step runs.
+// moments). ZeRO shares out over the replicas, experts over those that hold the same ones: 1 the optimizer's, 2 the gradients too, 3 the weights and the
+// optimizer's. Under 3 the weights' shard is the fp32 master itself; while the step runs each stage is gathered whole in bf16 and adds up whole gradients,
+// as FSDP in pipelines of PyTorch does, which reduces them once.
 //
 // Temporaries, as measured on Megatron-LM with Transformer Engine (docs/estimate.md has the rows): one bf16 tensor for each distinct shape of a
 // weight in the stage's layers, where gradients of weights are added up inside the product; on the last stage the head's weight once more and

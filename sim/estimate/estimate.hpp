@@ -93,7 +93,7 @@ enum class Category : std::uint8_t {
   UntilWeight,  ///< activations that the weights' pass needs
   Logits,  ///< of the last stage, from its forward to its backward; shared: its part of all stages', from S to T
   Buffers,      ///< what messages are received into
-  Gathered,     ///< whole weights and gradients of sharded ones
+  Gathered,     ///< whole weights of sharded ones
   Temporaries,  ///< what the passes need while they run, at their most
   Reserve,      ///< libraries' workspaces
 };
