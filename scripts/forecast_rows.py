@@ -177,7 +177,23 @@ def vocabulary(program, data):
     return out
 
 
-QUESTIONS = {"simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
+# Primus and torchtitan: what another schedule gave in the same run.
+
+def ratios(program, data):
+    out = {}
+    for row in data["rows"]:
+        rates = []
+        for schedule, chunks, measured in row["tokens_per_s"]:
+            options = row["options"] | {"schedule": schedule} | ({"chunks": chunks} if schedule == "interleaved-1f1b" else {})
+            rates.append((estimate(program, row["model"], options)["tokens_per_s_per_gpu"], measured))
+        (plain, measured_plain), *others = rates
+        for (schedule, chunks, _), (found, measured) in zip(row["tokens_per_s"][1:], others):
+            name = f"{row['name']} {schedule} v {chunks}"
+            out.setdefault(row["runs"], []).append((name, percent(found / plain, measured / measured_plain)))
+    return out
+
+
+QUESTIONS = {"ratios": ratios, "simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
 
 
 def main():
