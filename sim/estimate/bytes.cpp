@@ -148,11 +148,14 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
 
 void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Stage& out) {
   const Split& split = setting.split;
-  if (out.embedding) out.dense += model::local_embedding(*setting.model, split);
+  // Vocabulary Parallelism (arXiv 2411.05288) deals out the embedding's rows with the head's.
+  const bool shared = shares_head(setting);
+  const bool rows = out.embedding || shared;
+  if (rows) out.dense += model::local_embedding(*setting.model, split);
+  if (out.embedding) out.dense += model::position_parameters(*setting.model);
   if (out.mtp > 0) out.dense += out.mtp * joining_parameters(*setting.model) / split.tensor;
   if (is_last) out.dense += model::final_norm_parameters(*setting.model);
-  if (out.head || shares_head(setting))
-    out.dense += model::local_output(*setting.model, split, out.embedding);
+  if (out.head || shared) out.dense += model::local_output(*setting.model, split, rows);
   add_parameters(setting, out);
   out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);
   out.bytes.of(Category::UntilWeight) = whole(sum.bytes.until_weight);

@@ -3,8 +3,8 @@
 // From a model, a device and how the one is spread over the other, to times and bytes of every stage.
 //
 // Rules (also docs/estimate.md):
-//   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or an equal share of head and
-//                loss on every stage, where all share the output layer.
+//   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or equal shares of the
+//                embedding's and the head's rows and of the loss on every stage, where all share the output layer.
 //   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
 //                launches. Modules that are recomputed add their forward to I; R is the forward of the layers. S and T are what Head says.
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.

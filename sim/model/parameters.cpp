@@ -37,7 +37,7 @@ Parameters parameters_of(const Model& model, const Layer& layer) {
 }
 
 std::int64_t embedding_parameters(const Model& model) {
-  return (model.vocabulary + model.positions) * model.hidden;
+  return model.vocabulary * model.hidden + position_parameters(model);
 }
 
 std::int64_t final_norm_parameters(const Model& model) {
@@ -82,18 +82,21 @@ Parameters local_parameters(const Model& model, const Layer& layer, const Split&
   return sum_of(weights_of(model, layer), split.tensor, split.expert);
 }
 
-std::int64_t local_embedding(const Model& model, const Split& split) {
-  const std::int64_t rows = (model.vocabulary + split.tensor - 1) / split.tensor;
-  return (rows + model.positions) * model.hidden;
-}
-
-std::int64_t output_rows(const Model& model, const Split& split) {
+std::int64_t vocabulary_rows(const Model& model, const Split& split) {
   const std::int64_t ranks = static_cast<std::int64_t>(split.tensor) * split.output;
   return (model.vocabulary + ranks - 1) / ranks;
 }
 
+std::int64_t local_embedding(const Model& model, const Split& split) {
+  return vocabulary_rows(model, split) * model.hidden;
+}
+
+std::int64_t position_parameters(const Model& model) {
+  return model.positions * model.hidden;
+}
+
 std::int64_t local_output(const Model& model, const Split& split, bool embedding_is_here) {
-  const std::int64_t rows = output_rows(model, split);
+  const std::int64_t rows = vocabulary_rows(model, split);
   const bool shared = model.tied && embedding_is_here;
   return (shared ? 0 : rows * model.hidden) + (model.head_bias ? rows : 0);
 }

@@ -37,10 +37,12 @@ struct Parameters {
 
 /// What a rank of the split holds of a layer: matrices / t, norms and router whole, experts / e.
 [[nodiscard]] Parameters local_parameters(const Model& model, const Layer& layer, const Split& split);
+/// Rows of embedding and head on one rank of a stage that has them or shares them out (Split::output).
+[[nodiscard]] std::int64_t vocabulary_rows(const Model& model, const Split& split);
+/// The embedding's weights of these rows, and the table of positions, which the first stage has whole.
 [[nodiscard]] std::int64_t local_embedding(const Model& model, const Split& split);
-/// Rows of the head's weights on one rank of a stage that has them or shares them out.
-[[nodiscard]] std::int64_t output_rows(const Model& model, const Split& split);
-/// These weights: also where they are tied and the embedding is on another stage.
+[[nodiscard]] std::int64_t position_parameters(const Model& model);
+/// The head's weights of these rows: also where they are tied and the embedding is on another stage.
 [[nodiscard]] std::int64_t local_output(const Model& model, const Split& split, bool embedding_is_here);
 /// Of the last stage: with the final norm.
 [[nodiscard]] std::int64_t local_head(const Model& model, const Split& split, bool embedding_is_here);

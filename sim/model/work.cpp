@@ -205,7 +205,7 @@ Work final_norm_work(const Model& model, const Split& split) {
 Work output_work(const Model& model, const Split& split) {
   const Shares shares = shares_of(split);
   Work work;
-  work.gemms.push_back({"head", shares.tokens, model.hidden, output_rows(model, split), 1});
+  work.gemms.push_back({"head", shares.tokens, model.hidden, vocabulary_rows(model, split), 1});
   add_loss_traffic(work.traffic, model, split);
   if (shares.tensor == 1) return work;
   const double bytes = as_bytes(shares.tokens, model.hidden);

@@ -157,7 +157,7 @@ inline double stage_parameters(const GptRun& run, int stage) {
   const auto& [m, split] = std::pair<const model::Model&, const model::Split&>(run.model, run.split);
   const auto layers = static_cast<std::int64_t>(m.layers.size()) / split.pipeline;
   std::int64_t sum = layers * local_parameters(m, m.kinds[0], split).dense;
-  if (stage == 0) sum += local_embedding(m, split);
+  if (stage == 0) sum += local_embedding(m, split) + position_parameters(m);
   if (stage == split.pipeline - 1) sum += local_head(m, split, stage == 0);
   return static_cast<double>(sum);
 }

@@ -109,7 +109,7 @@ Stage stage_of(const Hardware& h, const Run& run, int stage) {
   }
   if (stage == 0) {
     out.time += work_time(h, embedding_work(m, split), split, m.norm);
-    out.parameters.dense += local_embedding(m, split);
+    out.parameters.dense += local_embedding(m, split) + position_parameters(m);
   }
   if (stage == split.pipeline - 1) {
     out.time += work_time(h, head_work(m, split), split, m.norm);

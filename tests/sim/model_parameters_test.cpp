@@ -78,6 +78,14 @@ TEST_CASE("model parameters: what a rank holds") {
   CHECK(local_head(tied, split, true) == 1024);
   CHECK(local_head(tied, split, false) == 8000 * 1024 + 1024);
   CHECK(parameters_of(model) - parameters_of(tied) == 32000 * 1024);
+
+  // Two stages that share the vocabulary out: half of these rows each. Positions are not dealt out.
+  split.output = 2;
+  tied.positions = 4096;
+  CHECK(local_embedding(tied, split) == 4000 * 1024);
+  CHECK(local_output(model, split, true) == 4000 * 1024);
+  CHECK(local_output(tied, split, true) == 0);
+  CHECK(position_parameters(tied) == 4096 * 1024);
 }
 
 TEST_CASE("model parameters: MTP layers") {

@@ -87,9 +87,10 @@ TEST_CASE("a shared head: parameters of all ranks are the model's, and logits ar
     CHECK(sum == model::parameters_of(*run.costs().setting.model));
   }
   const EstimatedRun run = device.run("vocab-interlaced");
-  // 128256 / 4 rows of 4096; the norm's 4096 weights stay on the last stage.
+  // 128256 / 4 rows of 4096 of the embedding and of the head; the norm's 4096 weights stay on the last stage.
+  CHECK(stage_of(run, 0).dense == stage_of(run, 2).dense);
   CHECK(stage_of(run, 3).dense - stage_of(run, 2).dense == 4096);
-  CHECK(stage_of(run, 2).dense - stage_of(device.run("1f1b"), 2).dense == 128256 / 4 * 4096);
+  CHECK(stage_of(run, 2).dense - stage_of(device.run("1f1b"), 2).dense == 2 * 128256 / 4 * 4096);
   // A rank is at its fullest while an S runs: 2 bytes x 4096 tokens x 128256 / 4.
   for (const study::RankBytes& rank : run.ranks)
     CHECK(rank.categories.of(Category::Logits) == 2LL * 4096 * 128256 / 4);
