@@ -196,7 +196,27 @@ def ratios(program, data):
     return out
 
 
-QUESTIONS = {"ratios": ratios, "simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
+# Megatron-Bridge: pipelines of Llama and Qwen on 16 to 1,024 H100, B200 and GB200.
+
+def bridge(program, data):
+    out = {}
+    settings = [f"costs.hidden_collectives={data['hidden_collectives']}", "costs.reduction=overlapped"]
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("dense", "experts"):
+            for numbers in data[kind]:
+                row = dict(zip(data["columns"], numbers))
+                device = pathlib.Path(folder) / f"{row['system']}-{row['precision']}.json"
+                device.write_text(json.dumps({"like": row["system"], "matrix": {"precision": row["precision"]}}))
+                options = {"hardware": device, "ranks": row["pp"], "tp": row["tp"], "cp": row["cp"], "ep": row["ep"],
+                           "dp": row["devices"] // (row["pp"] * row["tp"] * row["cp"]), "seq": row["sequence"], "micro-batch": row["micro_batch"],
+                           "global-batch": row["global_batch"], "schedule": "interleaved-1f1b", "chunks": row["v"]}
+                answer = estimate(program, row["model"], options, settings)
+                name = f"{row['release']} {row['model']} {row['system']} {row['precision']}"
+                out.setdefault(kind, []).append((name, percent(answer["tokens_per_s_per_gpu"], row["tokens_per_s"])))
+    return out
+
+
+QUESTIONS = {"bridge": bridge, "ratios": ratios, "simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
 
 
 def main():

@@ -47,9 +47,10 @@ double seconds_of(Ticks ticks) {
 
 /// How near such estimates came to measured steps; docs/estimate.md says to which.
 constexpr std::string_view kBand =
-    "estimate, not measured: such numbers came within 2 % (B200, one node), 5 % (A100, zero-bubble runs) and "
-    "9 % (A100, many nodes) of measured steps in the mean, 42 % at worst; one measured step and `pipeloom "
-    "calibrate` bring this to 1 or 2 %";
+    "estimate, not measured: such numbers came within 2 % (B200, one node), 4 % (H100, B200 and GB200, dense "
+    "models in 8 bits), 5 % (A100, zero-bubble runs) and 9 % (A100, many nodes) of measured steps in the "
+    "mean, 42 % at worst, but were half of them for experts on H100; one measured step and "
+    "`pipeloom calibrate` bring this to 1 or 2 %";
 
 /// REQUIRES: a kind that pass_ticks() takes.
 Ticks estimated_ticks(const estimate::Stage& stage, OpKind kind) {
