@@ -196,11 +196,12 @@ def ratios(program, data):
     return out
 
 
-# Megatron-Bridge: pipelines of Llama and Qwen on 16 to 1,024 H100, B200 and GB200.
+# Megatron-Bridge: pipelines of Llama and Qwen on 16 to 1,024 H100, B200 and GB200, gradients in 16 bits.
 
 def bridge(program, data):
+    """Throughput, and by how much the fullest rank of a dense run is over its device, which held it."""
     out = {}
-    settings = [f"costs.hidden_collectives={data['hidden_collectives']}", "costs.reduction=overlapped"]
+    settings = [f"costs.hidden_collectives={data['hidden_collectives']}", "costs.reduction=overlapped", "costs.gradient_bytes=2"]
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("dense", "experts"):
             for numbers in data[kind]:
@@ -213,6 +214,9 @@ def bridge(program, data):
                 answer = estimate(program, row["model"], options, settings)
                 name = f"{row['release']} {row['model']} {row['system']} {row['precision']}"
                 out.setdefault(kind, []).append((name, percent(answer["tokens_per_s_per_gpu"], row["tokens_per_s"])))
+                if kind == "dense":
+                    over = max(max(rank["peak_bytes"] / (rank["peak_bytes"] + rank["headroom_bytes"]) for rank in answer["ranks"]), 1)
+                    out.setdefault("dense over", []).append((name, percent(over, 1)))
     return out
 
 

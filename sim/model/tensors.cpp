@@ -42,7 +42,9 @@ struct Terms {
 enum class Part : std::uint8_t { Attention, Latent, Mamba, Mlp, Experts };
 /// Who shares a tensor out: nobody else, the sequence's ranks, the tensor's.
 enum class Among : std::uint8_t { Rank, Sequence, Tensor };
-enum class Until : bool { Input, Weight };
+/// Which pass needs a tensor last: the input pass; or the weights' pass, for a product alone, which keeps it in its own precision, for one whose attention
+/// has it in 16 bits before, or for a router, in 16 bits.
+enum class Until : std::uint8_t { Input, Weight, WeightBehindAttention, WeightOfRouter };
 
 constexpr std::string_view kCore = "core_attn";
 constexpr std::string_view kNorm = "layernorm";
@@ -87,7 +89,7 @@ constexpr Row kRows[] = {
      [](const Terms& t) { return t.flash ? 4 * t.tokens * t.heads : 0; }},
     {Part::Attention, Among::Tensor, Until::Input, "attention", "", "output before all-to-all",
      [](const Terms& t) { return t.context_heads ? 2 * t.tokens * t.values : 0; }},
-    {Part::Attention, Among::Tensor, Until::Weight, "attention", "", "output",
+    {Part::Attention, Among::Tensor, Until::WeightBehindAttention, "attention", "", "output",
      [](const Terms& t) { return 2 * t.tokens * t.values; }},
     {Part::Attention, Among::Sequence, Until::Input, "attention", "", "dropout mask", dropout_mask},
 
@@ -106,7 +108,7 @@ constexpr Row kRows[] = {
      [](const Terms& t) { return t.flash ? 4 * t.tokens * t.heads : 0; }},
     {Part::Latent, Among::Tensor, Until::Input, "attention", "", "output before all-to-all",
      [](const Terms& t) { return t.context_heads ? 2 * t.tokens * t.values : 0; }},
-    {Part::Latent, Among::Tensor, Until::Weight, "attention", "", "output",
+    {Part::Latent, Among::Tensor, Until::WeightBehindAttention, "attention", "", "output",
      [](const Terms& t) { return 2 * t.tokens * t.values; }},
 
     {Part::Mamba, Among::Sequence, Until::Input, "mamba", "", "norm input", norm_input},
@@ -136,7 +138,7 @@ constexpr Row kRows[] = {
 
     {Part::Experts, Among::Sequence, Until::Input, "moe", "", "norm input", norm_input},
     {Part::Experts, Among::Sequence, Until::Input, "moe", "", "norm statistics", norm_statistics},
-    {Part::Experts, Among::Sequence, Until::Weight, "moe", kNorm, "norm output", norm_input},
+    {Part::Experts, Among::Sequence, Until::WeightOfRouter, "moe", kNorm, "norm output", norm_input},
     {Part::Experts, Among::Sequence, Until::Input, "moe", "moe", "router logits and probabilities",
      [](const Terms& t) { return 8 * t.tokens * t.experts; }},
     {Part::Experts, Among::Rank, Until::Weight, "moe", "moe", "permuted input",
@@ -233,15 +235,24 @@ bool is_recomputed(const Row& row, Recomputation recomputation, const std::vecto
   });
 }
 
+/// A row's tensor. What products read in 8 bits is kept in these; attention's backward has its own in 16 then.
+void add_row(std::vector<KeptTensor>& out, const Row& row, double bytes, const Split& split) {
+  const bool until_weight = row.until != Until::Input;
+  const bool narrow = until_weight && row.until != Until::WeightOfRouter && split.product_bytes < 2;
+  if (narrow && row.until == Until::WeightBehindAttention)
+    out.push_back({row.module, row.name, bytes, false});
+  out.push_back({row.module, row.name, narrow ? bytes / 2 * split.product_bytes : bytes, until_weight});
+}
+
 /// Of an encoder's patch embedding or projector.
 void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
                          const std::vector<Product>& products, const Layer& layer, const Split& split) {
   for (const Product& product : products) {
     const Shares shares = shares_of(product, layer, split);
-    const double each = 2 * static_cast<double>(shares.tokens) / static_cast<double>(shares.sequence);
-    out.push_back({module, "input", each * static_cast<double>(product.inputs), true});
+    const double each = static_cast<double>(shares.tokens) / static_cast<double>(shares.sequence);
+    out.push_back({module, "input", split.product_bytes * each * static_cast<double>(product.inputs), true});
     if (product.activation)
-      out.push_back({module, "activation input", each * static_cast<double>(product.outputs), false});
+      out.push_back({module, "activation input", 2 * each * static_cast<double>(product.outputs), false});
   }
 }
 
@@ -260,7 +271,7 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
   for (const Row& row : kRows) {
     if (!has_part(layer, row.part) || is_recomputed(row, recomputation, modules)) continue;
     const double bytes = row.bytes(terms) / divisor_of(row.among, shares);
-    if (bytes > 0) out.push_back({row.module, row.name, bytes, row.until == Until::Weight});
+    if (bytes > 0) add_row(out, row, bytes, split);
   }
   add_product_tensors(out, kBefore, layer.before, layer, split);
   add_product_tensors(out, kBehind, layer.behind, layer, split);
@@ -272,12 +283,12 @@ std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& la
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
     const Shares shares = shares_of(matrix, layer, split);
     const auto width = static_cast<double>(matrix.outputs);
-    const double bytes =
+    const double numbers =
         matrix.experts != 0
-            ? 2 * static_cast<double>(routed_tokens(*layer.experts, shares, split)) * width
-            : 2 * static_cast<double>(shares.tokens) * width /
+            ? static_cast<double>(routed_tokens(*layer.experts, shares, split)) * width
+            : static_cast<double>(shares.tokens) * width /
                   divisor_of(matrix.cut == Cut::Columns ? Among::Tensor : Among::Sequence, shares);
-    out.push_back({"gradient of output", matrix.what, bytes, true});
+    out.push_back({"gradient of output", matrix.what, split.product_bytes * numbers, true});
   }
   return out;
 }

@@ -172,6 +172,10 @@ struct Pipeline {
   bool has_copies = false;
 };
 
+bool runs_in_8_bits(const estimate::Setting& setting) {
+  return setting.hardware && setting.hardware->precision == hardware::Precision::Fp8;
+}
+
 estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
   const cost::ModelSpec& spec = config.costs.model;
   const Where& hardware_place = config.place_of("costs.hardware");
@@ -194,6 +198,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
                .sequence_parallel = spec.sequence_parallel,
                .flash = spec.flash,
                .fused_experts = spec.fused_experts,
+               .product_bytes = runs_in_8_bits(out) ? 1 : 2,
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
   if (spec.expert_load)

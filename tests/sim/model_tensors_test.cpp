@@ -92,6 +92,27 @@ TEST_CASE("model tensors: a Llama layer with flash attention") {
         4096 / 2 / 2 * (per_token + 2.0 * 8192));
 }
 
+TEST_CASE("model tensors: what products read in 8 bits is kept in 8") {
+  // Of the Llama layer above, per token: norms' outputs 2 h instead of 4 h and SwiGLU's f instead of 2 f. Attention's backward has its output in 16 bits, 2 h,
+  // until I, and the product behind it in 8, h, until W.
+  const Model model = llama({1, 8192, 28672, 64, 8, 128256});
+  Split split = split_of(2, true, 4096, 1);
+  split.flash = true;
+  const auto until = [&](bool weight) {
+    double sum = 0;
+    for (const KeptTensor& tensor : kept_tensors(model, model.kinds[0], split, Recomputation::None))
+      if (tensor.until_weight == weight) sum += tensor.bytes;
+    return sum / (4096 / 2);
+  };
+  const double input = until(false);
+  const double gradients = sum_of(gradients_for_weight(model, model.kinds[0], split));
+  CHECK(until(true) == 4.0 * 8192 + 2.0 * 8192 + 2.0 * 28672);
+  split.product_bytes = 1;
+  CHECK(until(true) == 2.0 * 8192 + 8192 + 28672);
+  CHECK(until(false) == input + 2.0 * 8192);
+  CHECK(sum_of(gradients_for_weight(model, model.kinds[0], split)) == gradients / 2);
+}
+
 TEST_CASE("model tensors: modules made again") {
   const Model model = llama({1, 8192, 28672, 64, 8, 128256});
   Split split = split_of(1, true, 4096, 1);
@@ -115,6 +136,22 @@ Model mixture() {
   layer.latent_attention = LatentAttention{128, 1536, 512, 128, 64, 128};
   layer.experts = Experts{256, 8, 2048, 2048};
   return model;
+}
+
+TEST_CASE("model tensors: a router reads its norm's output in 16 bits, experts what they are given in 8") {
+  const Model model = mixture();
+  Split split = split_of(1, true, 4096, 1);
+  split.data = split.expert = 8;
+  const auto bytes = [&](std::string_view name) {
+    for (const KeptTensor& tensor : kept_tensors(model, model.kinds[0], split, Recomputation::None))
+      if (tensor.module == "moe" && tensor.name == name) return tensor.bytes;
+    return 0.0;
+  };
+  // 8 experts a token, so that N = 8 T.
+  CHECK(bytes("permuted input") == 2.0 * 8 * 4096 * 7168);
+  split.product_bytes = 1;
+  CHECK(bytes("permuted input") == 8.0 * 4096 * 7168);
+  CHECK(bytes("norm output") == 2.0 * 4096 * 7168);
 }
 
 TEST_CASE("model tensors: latent attention and experts") {
