@@ -183,16 +183,27 @@ def vocabulary(program, data):
 # Primus and torchtitan: what another schedule gave in the same run.
 
 def ratios(program, data):
+    """Throughput over 1F1B's. And memory beside the first measured run of the same placement, whose device holds what no tensor accounts for."""
     out = {}
     for row in data["rows"]:
-        rates = []
-        for schedule, chunks, measured in row["tokens_per_s"]:
+        answers = []
+        for schedule, chunks, _ in row["tokens_per_s"]:
             options = row["options"] | {"schedule": schedule} | ({"chunks": chunks} if schedule == "interleaved-1f1b" else {})
-            rates.append((estimate(program, row["model"], options)["tokens_per_s_per_gpu"], measured))
-        (plain, measured_plain), *others = rates
-        for (schedule, chunks, _), (found, measured) in zip(row["tokens_per_s"][1:], others):
+            answers.append(estimate(program, row["model"], options, row.get("settings", ())))
+        plain, measured_plain = answers[0]["tokens_per_s_per_gpu"], row["tokens_per_s"][0][2]
+        first = {}
+        for place, (schedule, chunks, measured) in enumerate(row["tokens_per_s"]):
             name = f"{row['name']} {schedule} v {chunks}"
-            out.setdefault(row["runs"], []).append((name, percent(found / plain, measured / measured_plain)))
+            if place > 0:
+                out.setdefault(row["runs"], []).append((name, percent(answers[place]["tokens_per_s_per_gpu"] / plain, measured / measured_plain)))
+            if "device_gib" not in row:
+                continue
+            gib, tensors = row["device_gib"][place], peak(answers[place]) / GIB
+            is_v = schedule.startswith(("v-", "zbv"))
+            if is_v in first:
+                out.setdefault(row["runs"] + " memory", []).append((name, percent(first[is_v] + tensors, gib)))
+            else:
+                first[is_v] = gib - tensors
     return out
 
 
