@@ -20,8 +20,8 @@
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/pictures/pictures.hpp"
-#include "study/plan/plan_picture.hpp"
-#include "study/plan/plan_shown.hpp"
+#include "study/plan/shown/plan_picture.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {

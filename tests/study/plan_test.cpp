@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
-#include "study/plan/plan_picture.hpp"
-#include "study/plan/plan_shown.hpp"
+#include "study/plan/shown/plan_picture.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "study/estimate/estimated_run.hpp"
 #include "study/plan/plan.hpp"
-#include "study/plan/plan_shown.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 #include "study/plan/relief.hpp"
 #include "study/plan/targets.hpp"
 #include "study/run/evaluate.hpp"

@@ -2,7 +2,7 @@
 
 #include "sim/io/json/json_writer.hpp"
 #include "sim/io/json/text_writer.hpp"
-#include "study/plan/plan_shown.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 
 namespace pipeloom::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/plan/plan_picture.hpp"
+#include "study/plan/shown/plan_picture.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/layout/megatron_layout.hpp"
 #include "sim/memory.hpp"
-#include "study/plan/plan_shown.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 #include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
