@@ -8,6 +8,7 @@
 
 #include "draw/scenes.hpp"
 #include "support/catch.hpp"
+#include "support/viewer_rules.hpp"
 
 namespace chrome_trace_test {
 
@@ -31,18 +32,16 @@ std::vector<json> events_of(const json& trace, const std::string& phase) {
   return found;
 }
 
-/// Complete events of one thread must not overlap: pairs of (start, end) per process and thread.
-void check_nesting(const json& trace) {
-  std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> threads;
-  for (const json& event : events_of(trace, "X")) {
-    const double start = event["ts"];
-    const double length = event["dur"];
-    threads[{event["pid"], event["tid"]}].emplace_back(start, start + length);
-  }
-  for (auto& [thread, spans] : threads) {
-    std::sort(spans.begin(), spans.end());
-    for (std::size_t i = 1; i < spans.size(); ++i) CHECK(spans[i - 1].second <= spans[i].first);
-  }
+/// The name of the thread that an event is on.
+std::string lane_of(const json& trace, const json& event) {
+  for (const json& name : events_of(trace, "M"))
+    if (name["name"] == "thread_name" && name["pid"] == event["pid"] && name["tid"] == event["tid"])
+      return name["args"]["name"];
+  return "none";
+}
+
+void check_shown(const json& trace) {
+  CHECK(viewers::faults_of(trace.dump()).text() == "");
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ TEST_CASE("every op is a complete event with exact times in its arguments", "[io
   const json& op = ops[4];
   CHECK(op["name"] == "1F0");
   CHECK(op["pid"] == 1);
-  CHECK(op["tid"] == 0);
+  CHECK(lane_of(trace, op) == "ops");
   CHECK(op["ts"] == 1250.0);
   CHECK(op["dur"] == 1000.0);
   CHECK(op["args"] == json({{"kind", "F"},
@@ -66,7 +65,7 @@ TEST_CASE("every op is a complete event with exact times in its arguments", "[io
                             {"start", "1.25"},
                             {"end", "2.25"}}));
   CHECK(trace["otherData"]["time_unit"] == "unit");
-  check_nesting(trace);
+  check_shown(trace);
 }
 
 TEST_CASE("ranks are named processes in order", "[io]") {
@@ -88,10 +87,41 @@ TEST_CASE("parts of a group run on threads of their own", "[io]") {
   const json trace = trace_of(run("0F0 (0F1;0B0)OVERLAP_F_B 0B1"));
   const auto ops = events_of(trace, "X");
   REQUIRE(ops.size() == 4);
-  CHECK(ops[1]["tid"] == 0);
-  CHECK(ops[2]["tid"] == 1);
+  CHECK(lane_of(trace, ops[1]) == "ops");
+  CHECK(lane_of(trace, ops[2]) == "overlapped");
   CHECK(ops[1]["ts"] == ops[2]["ts"]);
-  check_nesting(trace);
+  check_shown(trace);
+}
+
+TEST_CASE("both ends of an op are rounded to nanoseconds, and its exact times are in its arguments") {
+  // F takes 1.0004 us and B 2.0004 us: 1F0 runs from 1000.4 to 2000.8 ns, shown from 1000 to 2001, and 1B0 to 4001.2, shown to 4001.
+  const auto schedule = std::make_shared<const Schedule>(parse_schedule("0F0 0B0 | 1F0 1B0"));
+  const Costs costs = uniform_costs(
+      schedule->placement(), {.forward = 1'000'400, .backward = 2'000'400, .unit = TimeUnit::Microsecond});
+  const json trace = trace_of(simulate(schedule, costs));
+  const auto ops = events_of(trace, "X");
+  REQUIRE(ops.size() == 4);
+  CHECK(ops[2]["ts"] == 1.0);
+  CHECK(ops[2]["dur"] == 1.001);
+  CHECK(ops[3]["ts"] == 2.001);
+  CHECK(ops[3]["dur"] == 2.0);
+  CHECK(ops[3]["args"]["start"] == "2.0008");
+  CHECK(ops[3]["args"]["end"] == "4.0012");
+  check_shown(trace);
+}
+
+TEST_CASE("copies run on lanes of their own, ops of no length too") {
+  const auto schedule =
+      std::make_shared<const Schedule>(parse_schedule("0F0 0O0 0F1 0L0 0B0 0B1 | 1F0 1B0 1F1 1B1"));
+  Costs costs = unit_costs(schedule->placement());
+  costs.duration[index_of(OpKind::Forward)][1] = 0;
+  for (const OpKind copy : {OpKind::Offload, OpKind::Reload}) costs.duration[index_of(copy)][0] = kUnit;
+  const json trace = trace_of(simulate(schedule, costs));
+  std::map<std::string, std::set<std::string>> kinds;
+  for (const json& op : events_of(trace, "X")) kinds[lane_of(trace, op)].insert(op["cat"]);
+  CHECK(kinds == std::map<std::string, std::set<std::string>>{
+                     {"ops", {"F", "B"}}, {"copies out", {"O"}}, {"copies in", {"L"}}, {"no length", {"F"}}});
+  check_shown(trace);
 }
 
 TEST_CASE("every transfer between ranks is one arrow from inside its producer to its consumer", "[io]") {
@@ -160,7 +190,7 @@ TEST_CASE("several steps keep their arrows apart", "[io]") {
   for (const json& event : events_of(trace, "s")) ids.insert(event["id"].get<std::int64_t>());
   CHECK(ids.size() == 3 * 4);
   CHECK(events_of(trace, "X").back()["args"]["step"] == 2);
-  check_nesting(trace);
+  check_shown(trace);
 }
 
 TEST_CASE("recomputation and copies have no ends of message arrows", "[io]") {
