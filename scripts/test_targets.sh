@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Compares what Megatron-core, PyTorch, torchtitan and AReaL take, and the orders that they run, with what tests/golden/targets has of them.
+#
+#   scripts/test_targets.sh [--record] [FOLDER]        default build/targets
+#
+# --record writes tests/golden/targets anew instead of comparing. Not part of the test suite: it downloads about 5 GB into a virtual
+# environment of its own in FOLDER and takes some twenty minutes; no GPU is needed, packages that only a training run needs are replaced
+# (tests/targets/real/replaced.py). PIPELOOM_TARGETS_PYTHON names a Python that has
+# the packages already.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+record=
+if [ "${1:-}" = --record ]; then
+  record=1
+  shift
+fi
+folder=$(realpath -m "${1:-build/targets}")
+readonly folder record
+readonly tools=$PWD/tests/targets/real
+readonly golden=$PWD/tests/golden/targets
+readonly frameworks="torch megatron torchtitan areal"
+
+mkdir -p "$folder"
+python=${PIPELOOM_TARGETS_PYTHON:-$folder/venv/bin/python}
+if [ -z "${PIPELOOM_TARGETS_PYTHON:-}" ] && [ ! -e "$folder/venv/complete" ]; then
+  free_gb=$(df --output=avail -BG "$folder" | tail -1 | tr -dc 0-9)
+  if [ "$free_gb" -lt 8 ]; then
+    echo "test_targets.sh: $folder has $free_gb GB free; torch takes 5 GB" >&2
+    exit 3
+  fi
+  rm -rf "$folder/venv"
+  python3 -m venv "$folder/venv"
+  pip=("$python" -m pip --quiet --disable-pip-version-check install --no-cache-dir)
+  "${pip[@]}" -r "$tools/requirements.txt"
+  # Their own requirements ask for GPU kernels and servers; megatron-core's wheel for this Python says that it wants a newer one.
+  "${pip[@]}" --no-deps --ignore-requires-python -r "$tools/frameworks.txt"
+  touch "$folder/venv/complete"
+fi
+
+failed=0
+for framework in $frameworks; do
+  if [ -n "$record" ]; then
+    "$python" -W ignore "$tools/record.py" "$framework" "$golden" 2>"$folder/$framework.log"
+  else
+    "$python" -W ignore "$tools/record.py" "$framework" "$folder" 2>"$folder/$framework.log"
+    if cmp -s "$folder/$framework.json" "$golden/$framework.json"; then
+      echo "$framework: as recorded in tests/golden/targets"
+    else
+      echo "$framework: $folder/$framework.json differs from tests/golden/targets" >&2
+      failed=1
+    fi
+  fi
+done
+exit $failed

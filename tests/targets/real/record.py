@@ -1,0 +1,136 @@
+"""Records what frameworks take: sizes, classes of refusals, and hashes of the orders that they run.
+
+    record.py torch|megatron|torchtitan|areal FOLDER       writes FOLDER/<framework>.json, one case per line
+"""
+import importlib.metadata
+import json
+import os
+import sys
+
+import replaced
+
+replaced.install()
+
+import orders as texts  # noqa: E402
+
+DATE = "2026-11-28"
+RANKS = (2, 3, 4, 8)
+
+
+def microbatches_with(p):
+    return range(2, 3 * p + 2)
+
+
+SIZES = [(p, m) for p in RANKS for m in microbatches_with(p)]
+CHUNKS = (1, 2, 3, 4)
+
+
+def verdict(rows_of, *arguments, **options):
+    """{"sha256": of the order} or {"refused": class of the exception}."""
+    try:
+        return {"sha256": texts.digest(rows_of(*arguments, **options))}
+    except (ValueError, RuntimeError, AssertionError) as refusal:
+        return {"refused": type(refusal).__name__}
+
+
+def torch_cases():
+    import torch_classes
+    names = {**dict.fromkeys(torch_classes.SINGLE_CLASSES, (1,)), **dict.fromkeys(torch_classes.LOOPED_CLASSES, CHUNKS),
+             **dict.fromkeys(torch_classes.V_CLASSES, (1, 2, 3))}
+    for name, chunks in names.items():
+        for p, m in SIZES:
+            for v in chunks:
+                yield {"schedule": name, "p": p, "m": m, "v": v, **verdict(torch_classes.orders, name, p, m, v)}
+
+
+def megatron_cases():
+    import megatron_core
+    for p, m in SIZES:
+        yield {"p": p, "m": m, "v": 1, **verdict(megatron_core.orders, p, m, 1)}
+        for v in CHUNKS[1:]:
+            for group_size in range(max(1, p - 1), m + 2):
+                case = {"p": p, "m": m, "v": v, "group_size": group_size}
+                yield {**case, **verdict(megatron_core.orders, p, m, v, group_size)}
+                if v == 2:
+                    yield {**case, "overlapped": True, **verdict(megatron_core.orders, p, m, v, group_size, True)}
+    for p in RANKS:
+        for v in CHUNKS:
+            for layers in sorted({p * v, 2 * p * v, p * v + 1, p * v + p, 2 * p}):
+                words = ["--pipeline-model-parallel-size", str(p), "--num-virtual-stages-per-pipeline-rank", str(v), "--num-layers",
+                         str(layers), "--micro-batch-size", "1", "--global-batch-size", str(2 * p)]
+                yield {"p": p, "v": v, "layers": layers, **split(words, p)}
+
+
+def split(words, world):
+    import megatron_core
+    try:
+        return {"layers_per_stage": megatron_core.layers_of(megatron_core.config_of(megatron_core.arguments(words, world)))}
+    except (ValueError, RuntimeError, AssertionError) as refusal:
+        return {"refused": type(refusal).__name__}
+
+
+def torchtitan_cases():
+    import titan
+    import torch_classes
+    for name in torch_classes.SINGLE_CLASSES + torch_classes.LOOPED_CLASSES + torch_classes.V_CLASSES:
+        for p in RANKS:
+            for v in (1, 2, 3):
+                config = titan.configured(titan.words_of({
+                    "training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_degree": p,
+                    "parallelism.data_parallel_shard_degree": 1, "parallelism.pipeline_parallel_schedule": name,
+                    "parallelism.module_fqns_per_model_part": titan.parts_of([1] * (p * v))}))
+                for m in microbatches_with(p):
+                    config.training.local_batch_size = m
+                    yield {"schedule": name, "p": p, "m": m, "v": v, **verdict(lambda: titan.orders(config, p * v, each_rank=False)[0])}
+    plain = {"training.local_batch_size": 8, "parallelism.pipeline_parallel_degree": 4, "parallelism.data_parallel_shard_degree": 1}
+    for said in ({}, {"training.disable_cuda_graphs": True}, {"training.disable_cuda_graphs": True, "compile.enable": False},
+                 {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_microbatch_size": 3},
+                 {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_stages_per_rank": 2}):
+        yield {"settings": {**plain, **said}, **verdict(lambda: titan.orders(titan.configured(titan.words_of({**plain, **said})))[0])}
+
+
+def areal_cases():
+    import archon
+    for name, chunks in {"1F1B": (1, 2), "Interleaved1F1B": CHUNKS, "InterleavedZeroBubble": CHUNKS, "ZBVZeroBubble": (1, 2, 3)}.items():
+        for p in RANKS:
+            for v in chunks:
+                settings = {"actor.backend": f"archon:p{p}", "actor.archon.pp_schedule": name, "actor.archon.pp_layers_per_stage": 2}
+                config = archon.configured(settings)
+                for m in microbatches_with(p):
+                    config.mb_spec.n_mbs = m
+                    case = {"schedule": name, "p": p, "m": m, "v": v}
+                    case.update(verdict(lambda: archon.orders(config, m, layers=2 * p * v - 2, each_rank=False)[0]))
+                    yield {**case, **({"made": microbatches_made(archon, config, v, m)} if "sha256" in case else {})}
+    for name in ("GPipe", "LoopedBFS", "DualPipeV"):
+        settings = {"actor.backend": "archon:p4", "actor.archon.pp_schedule": name}
+        yield {"settings": settings, **verdict(lambda: archon.orders(archon.configured(settings), 8)[0])}
+
+
+def microbatches_made(archon, config, v, m):
+    """Microbatches that the engine makes of a batch of m sequences when it is told m, by algorithm of packing; or how it refuses."""
+    made = {}
+    for packing in ("ffd", "kk"):
+        config.mb_spec.packing_algorithm = packing
+        try:
+            made[packing] = archon.microbatches_of(config, v, m)
+        except RuntimeError as refusal:
+            made[packing] = type(refusal).__name__
+    return made
+
+
+FRAMEWORKS = {"torch": ("torch", torch_cases), "megatron": ("megatron-core", megatron_cases),
+              "torchtitan": ("torchtitan", torchtitan_cases), "areal": ("areal", areal_cases)}
+
+
+def main():
+    framework, folder = sys.argv[1:]
+    package, cases = FRAMEWORKS[framework]
+    head = {"format": "target-verdicts/1", "package": package, "version": importlib.metadata.version(package).partition("+")[0],
+            "torch": importlib.metadata.version("torch").partition("+")[0], "date": DATE}
+    lines = ",\n".join(json.dumps(case) for case in cases())
+    with open(os.path.join(folder, f"{framework}.json"), "w", encoding="utf-8") as file:
+        file.write(json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n")
+
+
+if __name__ == "__main__":
+    main()
