@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -31,9 +32,13 @@ std::size_t norm_stage(const std::vector<StageContent>& contents, const ModuleNa
 
 }  // namespace
 
-std::vector<StageContent> contents_of(const std::vector<int>& layers_per_stage, int mtp) {
+std::vector<StageContent> contents_of(const std::vector<int>& layers_per_stage, int mtp, int encoder) {
   std::vector<StageContent> contents(layers_per_stage.size());
-  for (std::size_t k = 0; k < contents.size(); ++k) contents[k].layers = layers_per_stage[k];
+  for (std::size_t k = 0; k < contents.size(); ++k) {
+    contents[k].encoder = std::min(encoder, layers_per_stage[k]);
+    contents[k].layers = layers_per_stage[k] - contents[k].encoder;
+    encoder -= contents[k].encoder;
+  }
   contents.front().embedding = true;
   contents.back().mtp = mtp;
   contents.back().head = true;
@@ -66,9 +71,16 @@ ModuleNames module_names(Framework framework, bool critic) {
     throw InputError(fmt::format(
         "a critic is given, but {} has no critic head; only areal has one, named score", name_of(framework)));
   if (framework == Framework::Megatron)
-    return {"embedding", "decoder.layers.", "mtp.layers.", "decoder.final_layernorm", "output_layer", true};
+    return {"embedding",
+            "decoder.layers.",
+            "mtp.layers.",
+            "vision_model.decoder.layers.",
+            "decoder.final_layernorm",
+            "output_layer",
+            true};
   std::string head = framework == Framework::Torchtitan ? "lm_head" : critic ? "score" : "output";
-  return {"tok_embeddings", "layers.", "mtp.layers.", "norm", std::move(head), false};
+  return {"tok_embeddings", "layers.",       "mtp.layers.", "vision_encoder.layers.",
+          "norm",           std::move(head), false};
 }
 
 std::vector<std::vector<std::string>> modules_of(const std::vector<StageContent>& contents,
@@ -77,9 +89,12 @@ std::vector<std::vector<std::string>> modules_of(const std::vector<StageContent>
   const std::size_t with_norm = norm_stage(contents, names);
   int layer = 0;
   int mtp = 0;
+  int encoder = 0;
   for (std::size_t k = 0; k < contents.size(); ++k) {
     const StageContent& stage = contents[k];
     auto& out = modules[k];
+    add_layers(out, names.encoder, encoder, stage.encoder, ranges);
+    encoder += stage.encoder;
     if (stage.embedding) out.push_back(names.embedding);
     add_layers(out, names.layer, layer, stage.layers, ranges);
     layer += stage.layers;

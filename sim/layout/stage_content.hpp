@@ -19,14 +19,16 @@ struct StageContent {
   int layers = 0;  ///< decoder layers
   int mtp = 0;
   bool head = false;
+  int encoder = 0;  ///< layers of an encoder in front of the decoder (vision, sound)
 
-  [[nodiscard]] bool empty() const { return !embedding && layers == 0 && mtp == 0 && !head; }
+  [[nodiscard]] bool empty() const { return !embedding && layers == 0 && mtp == 0 && !head && encoder == 0; }
   friend bool operator==(const StageContent&, const StageContent&) = default;
 };
 
-/// Stages with these numbers of decoder layers: the embedding on the first one, `mtp` and the head on the last one.
-/// REQUIRES: not empty.
-[[nodiscard]] std::vector<StageContent> contents_of(const std::vector<int>& layers_per_stage, int mtp = 0);
+/// Stages with these numbers of layers: the embedding on the first one, `mtp` and the head on the last one. The first `encoder` of
+/// all layers are an encoder's, the others the decoder's. REQUIRES: not empty; no more encoder layers than layers.
+[[nodiscard]] std::vector<StageContent> contents_of(const std::vector<int>& layers_per_stage, int mtp = 0,
+                                                    int encoder = 0);
 
 /// first_layer[k]: the first decoder layer of stage k, the number of those before it.
 [[nodiscard]] std::vector<int> first_layers(const std::vector<StageContent>& contents);
@@ -42,6 +44,7 @@ struct ModuleNames {
   std::string embedding;           ///< "tok_embeddings"
   std::string layer;               ///< "layers.": followed by the layer's number
   std::string mtp;                 ///< "mtp.layers."
+  std::string encoder;             ///< "vision_encoder.layers."
   std::string norm;                ///< "norm"
   std::string head;                ///< "output"
   bool norm_with_decoder = false;  ///< with MTP layers, the norm stands behind the last decoder layer

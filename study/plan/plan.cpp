@@ -232,7 +232,7 @@ class Planner {
   using Kin = std::tuple<std::string, int, std::string, std::vector<int>>;
 
   void add_searched() {
-    if (options_.target != nullptr && !options_.target->any_order) return;
+    if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
     std::map<Kin, std::vector<const PlanCandidate*>> families;
     const auto add = [&](const PlanCandidate& candidate, const std::string& memory_of) {
       if (is_searchable(*candidate.run.schedule))

@@ -1,0 +1,35 @@
+#include "sim/model/patterns.hpp"
+
+#include <algorithm>
+
+namespace pipeloom::model {
+namespace {
+
+/// It has a width, a length or ends of its own.
+bool is_encoder(const Layer& layer) {
+  return layer.hidden != 0 || layer.tokens != 0 || !layer.before.empty() || !layer.behind.empty();
+}
+
+bool is_part(const Layer& layer) {
+  const bool attention = layer.attention || layer.latent_attention;
+  const bool feed_forward = layer.mlp || layer.experts;
+  return layer.mamba.has_value() || attention != feed_forward;
+}
+
+}  // namespace
+
+int encoder_layers(const Model& model) {
+  return static_cast<int>(std::ranges::count_if(model.layers, [&](char letter) {
+    const Layer* const layer = model.find(letter);
+    return layer != nullptr && is_encoder(*layer);
+  }));
+}
+
+bool is_hybrid(const Model& model) {
+  return std::ranges::any_of(model.layers, [&](char letter) {
+    const Layer* const layer = model.find(letter);
+    return layer != nullptr && !is_encoder(*layer) && is_part(*layer);
+  });
+}
+
+}  // namespace pipeloom::model

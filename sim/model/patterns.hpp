@@ -1,0 +1,16 @@
+#pragma once
+
+// Which of a model's layers are an encoder's, and whether its decoder mixes kinds.
+
+#include "sim/model/model.hpp"
+
+namespace pipeloom::model {
+
+/// Layers of encoders (vision, sound), which come first in Model::layers.
+[[nodiscard]] int encoder_layers(const Model& model);
+
+/// Whether some decoder layer is no whole transformer layer: a mixer or a feed-forward part alone, or a state-space layer. Frameworks then say the
+/// order of layers as a pattern of letters.
+[[nodiscard]] bool is_hybrid(const Model& model);
+
+}  // namespace pipeloom::model

@@ -1,0 +1,54 @@
+#include "study/targets/blocks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/io/json/json_text.hpp"
+
+namespace pipeloom::study {
+
+std::string Taken::csv() const {
+  return deployment.order_file.ends_with(".csv") ? deployment.order_file : "order.csv";
+}
+
+std::string compile_need(const Taken& taken) {
+  const std::string need =
+      "torch.compile is off: I and W are apart, and W needs the graph that a compiled backward frees";
+  return need +
+         (taken.deployment.estimated
+              ? "; what that costs is not known: the estimate is of kernels, compiled or not"
+              : "; the input's times hold if they were measured without it, what it costs is not known else");
+}
+
+std::string file_need(const Taken& taken) {
+  if (taken.own != nullptr || taken.deployment.order_file.ends_with(".csv")) return "";
+  return fmt::format("the order is read from {}: write it with --schedule-out {}", taken.csv(), taken.csv());
+}
+
+std::string sharding_need(const Taken& taken) {
+  const model::Split& split = taken.deployment.split;
+  if (split.data == 1 || split.zero == 3) return "";
+  return fmt::format(
+      "{} shares out weights, gradients and optimizer states over the data ranks (FSDP); the numbers "
+      "are of ZeRO {}",
+      taken.target.title, split.zero);
+}
+
+std::string json_lists(const std::vector<std::vector<int>>& lists) {
+  std::string out;
+  for (const std::vector<int>& list : lists)
+    out += fmt::format("{}[{}]", out.empty() ? "" : ", ", fmt::join(list, ", "));
+  return '[' + out + ']';
+}
+
+std::string json_lists(const std::vector<std::vector<std::string>>& lists) {
+  std::string out;
+  for (const std::vector<std::string>& list : lists) {
+    std::string inner;
+    for (const std::string& text : list) inner += (inner.empty() ? "" : ", ") + io::json_string(text);
+    out += fmt::format("{}[{}]", out.empty() ? "" : ", ", inner);
+  }
+  return '[' + out + ']';
+}
+
+}  // namespace pipeloom::study

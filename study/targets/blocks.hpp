@@ -1,0 +1,47 @@
+#pragma once
+
+// What is to be pasted, one target's language a file.
+
+#include <string>
+#include <vector>
+
+#include "study/targets/layers_told.hpp"
+#include "study/targets/own_order.hpp"
+#include "study/targets/verdict.hpp"
+
+namespace pipeloom::study {
+
+/// What was found of a deployment that a target takes.
+struct Taken {
+  const Target& target;
+  const Deployment& deployment;
+  const LayersTold& layers;
+  const OwnOrder* own = nullptr;  ///< null: the order comes from a file
+  int group_size = 0;             ///< N of Megatron-LM's interleaved orders
+
+  [[nodiscard]] int ranks() const { return deployment.order->ranks(); }
+  [[nodiscard]] int chunks() const { return deployment.order->placement().chunks(); }
+  [[nodiscard]] int microbatches() const { return deployment.order->microbatches(); }
+  [[nodiscard]] bool splits_backward() const { return deployment.order->contains(OpKind::BackwardInput); }
+  /// The file that the order is in: the one that was asked for, or the name to ask for.
+  [[nodiscard]] std::string csv() const;
+};
+
+[[nodiscard]] ToRun python_block(const Taken& taken);
+[[nodiscard]] ToRun torchtitan_block(const Taken& taken);
+[[nodiscard]] ToRun areal_block(const Taken& taken);
+[[nodiscard]] ToRun megatron_block(const Taken& taken);
+
+/// What I and W apart need of PyTorch, with what that costs as far as it is known.
+[[nodiscard]] std::string compile_need(const Taken& taken);
+/// That the order has to be written to the file, where nobody said so yet; "" otherwise.
+[[nodiscard]] std::string file_need(const Taken& taken);
+/// FSDP shares out weights, gradients and states; what the numbers are of where that is not what was counted. "" otherwise.
+[[nodiscard]] std::string sharding_need(const Taken& taken);
+
+/// "[[0, 7], [1, 6]]".
+[[nodiscard]] std::string json_lists(const std::vector<std::vector<int>>& lists);
+/// "[["a", "b"], ["c"]]".
+[[nodiscard]] std::string json_lists(const std::vector<std::vector<std::string>>& lists);
+
+}  // namespace pipeloom::study

@@ -1,0 +1,40 @@
+#pragma once
+
+// How a target is told which layers each stage has, and which it takes where it cannot be told.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/targets/deployment.hpp"
+#include "study/targets/target.hpp"
+
+namespace pipeloom::study {
+
+/// torchtitan's and AReaL's rule (layout::weighted_split) for numbers of stages and layers.
+struct WeightedWords {
+  std::optional<int> layers_per_stage;  ///< nothing: the class's own number of stages
+  int first_less = 1;
+  int last_less = 1;
+};
+
+struct LayersTold {
+  std::string refusal = {};  ///< why it runs on no layers at all; "" if it does
+  bool said = false;         ///< false: it takes its own split, without a word
+  std::vector<int> own =
+      {};  ///< [stage]: what it takes instead of what is planned; empty where that is the same, or not known
+  std::string why_own = {};     ///< why it cannot be told what is planned
+  WeightedWords weighted = {};  ///< of LayerWords::Weighted
+  /// Of LayerWords::Modules, where they have to be said: [stage], in model order.
+  std::vector<std::vector<std::string>> modules = {};
+  std::string layout = {};   ///< of LayerWords::Layout: a layout string, "" if none is needed or possible
+  std::string pattern = {};  ///< the same of a hybrid model: its letters, with | between stages
+};
+
+[[nodiscard]] LayersTold layers_told(const Target& target, const Deployment& deployment);
+
+/// Why no layout string says these stages, or "": encoders have no letters, a hybrid model has a pattern instead, and stage k must be on
+/// rank k mod p.
+[[nodiscard]] std::string layout_string_refusal(const Deployment& deployment);
+
+}  // namespace pipeloom::study

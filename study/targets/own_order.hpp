@@ -1,0 +1,27 @@
+#pragma once
+
+// Whether a framework's own order is the one that was planned. A framework is told a word and makes the order by rules of its own, so that the
+// word is worth something only where that order is the planned one, op by op.
+
+#include <optional>
+#include <string>
+
+#include "study/targets/deployment.hpp"
+#include "study/targets/target.hpp"
+
+namespace pipeloom::study {
+
+/// An own order that is the planned one.
+struct RunsAs {
+  const OwnOrder* order = nullptr;
+  int group_size = 0;  ///< N of Megatron-LM's interleaved orders, else 0
+};
+
+/// Which of the target's own orders is the deployment's, apart from ops that its options add (R, O, L); nothing where none is. O(ops) for each
+/// that takes its numbers of chunks.
+[[nodiscard]] std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deployment);
+
+/// Why none is: the size that the target's order of this schedule refuses, or that it makes another one.
+[[nodiscard]] std::string own_order_refusal(const Target& target, const Deployment& deployment);
+
+}  // namespace pipeloom::study

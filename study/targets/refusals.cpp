@@ -1,0 +1,145 @@
+#include "study/targets/refusals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedules/generator.hpp"
+#include "sim/io/config/config.hpp"
+#include "sim/kinds.hpp"
+#include "sim/model/patterns.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// The key/value heads of a decoder layer that tp does not divide; 0 where it divides all.
+std::int64_t undivided_kv_heads(const model::Model& model, int tensor) {
+  for (const model::Layer& layer : model.kinds)
+    if (layer.attention && layer.hidden == 0 && layer.attention->kv_heads % tensor != 0)
+      return layer.attention->kv_heads;
+  return 0;
+}
+
+bool has_mamba(const model::Model& model) {
+  return std::ranges::any_of(model.kinds, [](const model::Layer& layer) { return layer.mamba.has_value(); });
+}
+
+/// Whether every R stands directly in front of its backward, where frameworks compute again.
+bool recomputes_at_use(const Schedule& order) {
+  for (Rank rank{0}; rank < Rank(order.ranks()); ++rank) {
+    const auto queue = order.queue(rank);
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      if (!kTakesDropped.has(queue[i].kind())) continue;
+      const bool next_uses = i + 1 < queue.size() && queue[i + 1].stage() == queue[i].stage() &&
+                             queue[i + 1].microbatch() == queue[i].microbatch();
+      if (!next_uses) return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the last stage's forwards come in order: PyTorch keeps their losses by number of arrival.
+bool ends_in_order(const Schedule& order) {
+  const Stage last(order.stages() - 1);
+  int next = 0;
+  for (const Op op : order.queue(order.placement().rank_of(last)))
+    if (op.kind() == OpKind::Forward && op.stage() == last && op.microbatch().value() != next++) return false;
+  return true;
+}
+
+bool is_dealt(const Placement& placement) {
+  return placement == Placement::loop(placement.ranks(), placement.chunks()) ||
+         (placement.chunks() == 2 && placement == Placement::wave(placement.ranks(), 2));
+}
+
+bool updates_in_between(const std::string& schedule) {
+  return schedule != io::kCustomSchedule &&
+         schedules::find(schedule).generator->requirements.takes.has(Option::Updates);
+}
+
+std::string recompute_refusal(const Target& target, const Deployment& deployment) {
+  const RecomputeOption& recompute = deployment.recompute;
+  if (!deployment.recomputes()) return "";
+  if (recompute.keep > 0)
+    return fmt::format("{} cannot be told to keep what some passes of a stage leave", target.title);
+  if (!recomputes_at_use(*deployment.order))
+    return fmt::format("{} computes again where the backward begins, not ahead of it", target.title);
+  if (target.recompute == RecomputeWords::Code) return "";
+  if (!recompute.stages.empty() && static_cast<int>(recompute.stages.size()) < deployment.order->stages())
+    return fmt::format("{} is told recomputation for all stages alike, not for some", target.title);
+  if (target.recompute == RecomputeWords::All && !deployment.recomputes_all())
+    return fmt::format("{} computes whole layers or chosen ops again, not {}", target.title,
+                       recompute.modules);
+  return "";
+}
+
+}  // namespace
+
+std::string model_refusal(const Target& target, const Deployment& deployment) {
+  const int stages = deployment.order->stages();
+  if (target.stage_a_microbatch && deployment.order->microbatches() < stages)
+    return fmt::format("{} makes at least one microbatch for each stage: {}, not {}", target.title, stages,
+                       deployment.order->microbatches());
+  if (deployment.model == nullptr) return "";
+  const model::Model& model = *deployment.model;
+  const model::Split& split = deployment.split;
+  const bool pipelined = deployment.order->ranks() > 1;
+  if (!target.has_mtp && model.mtp > 0 && pipelined)
+    return fmt::format("{} has no pipeline for layers of multi-token prediction", target.title);
+  if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
+  if (!target.has_towers && model::encoder_layers(model) > 0)
+    return fmt::format("{} leaves an encoder out of its stages", target.title);
+  if (!target.ties_weights && model.tied && pipelined)
+    return fmt::format("{} refuses a pipeline where embedding and head share weights", target.title);
+  if (const auto heads = undivided_kv_heads(model, split.tensor); target.tensor_splits_kv_heads && heads != 0)
+    return fmt::format("{} wants tp to divide the key/value heads: {}, and tp is {}", target.title, heads,
+                       split.tensor);
+  if (split.data > 1 && split.zero > target.most_zero)
+    return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",
+                       target.title, target.most_zero, split.zero);
+  return "";
+}
+
+std::string options_refusal(const Target& target, const Deployment& deployment) {
+  if (deployment.offload.on)
+    return fmt::format("{} cannot be told which activations go to the host and when they come back",
+                       target.title);
+  if (deployment.pairs_save && !target.overlaps_pairs)
+    return fmt::format(
+        "{} runs the ops of a pair one after the other, and the numbers count on their overlap",
+        target.title);
+  return recompute_refusal(target, deployment);
+}
+
+std::string file_refusal(const Target& target, const Deployment& deployment) {
+  const Schedule& order = *deployment.order;
+  if (updates_in_between(deployment.schedule))
+    return "it updates weights in between, which changes the training";
+  if (order.placement().replicas() > 1) return "PyTorch's files have one copy of the model, not two";
+  if (order.slices() > 1) return "PyTorch's files have whole microbatches, no slices";
+  if (order.has_copies() || order.shares_output())
+    return "PyTorch's files have no ops but F, B, I and W and pairs of them";
+  if (order.is_forward_only()) return "PyTorch's files are of training steps";
+  if (!ends_in_order(order))
+    return "PyTorch keeps losses in the order of the last stage's forwards, which are not in order here";
+  if (target.files == FilePlacements::LoopsAndVs && !is_dealt(order.placement()))
+    return fmt::format("{} deals stages out in a loop or in a V of two a rank", target.title);
+  return "";
+}
+
+std::string own_refusal(const Target& target, const Deployment& deployment, const RunsAs& runs) {
+  // The one own order that is an option: experts' exchanges run beside the other direction's work.
+  if (!runs.order->word.starts_with("--") || deployment.model == nullptr) return "";
+  if (deployment.split.expert == 1)
+    return fmt::format("{} overlaps forwards and backwards where experts are exchanged alone: ep is 1",
+                       target.title);
+  if (deployment.recomputes_all() || deployment.recompute.modules.find("moe") != std::string::npos)
+    return fmt::format("{} refuses recomputation of whole layers or experts beside {}", target.title,
+                       runs.order->word);
+  if (deployment.model->mtp > 1)
+    return fmt::format("{} takes one layer of multi-token prediction beside {}", target.title,
+                       runs.order->word);
+  return "";
+}
+
+}  // namespace pipeloom::study

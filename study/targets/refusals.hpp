@@ -1,0 +1,24 @@
+#pragma once
+
+// What a target cannot run or be told, apart from sizes of its own orders and from layers.
+
+#include <string>
+
+#include "study/targets/deployment.hpp"
+#include "study/targets/own_order.hpp"
+#include "study/targets/target.hpp"
+
+namespace pipeloom::study {
+
+// Each is one line, "" where nothing is to be said.
+
+/// Of the model and how it is spread.
+[[nodiscard]] std::string model_refusal(const Target& target, const Deployment& deployment);
+/// Of recomputation and copies to the host.
+[[nodiscard]] std::string options_refusal(const Target& target, const Deployment& deployment);
+/// Of the order, where it has to come from a file: what a file cannot hold, or a class not deal out.
+[[nodiscard]] std::string file_refusal(const Target& target, const Deployment& deployment);
+/// Of an own order beside everything else.
+[[nodiscard]] std::string own_refusal(const Target& target, const Deployment& deployment, const RunsAs& runs);
+
+}  // namespace pipeloom::study

@@ -1,0 +1,54 @@
+#pragma once
+
+// Whether a target runs what is planned, and what it has to be told.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/io/json/json_writer.hpp"
+#include "study/targets/deployment.hpp"
+#include "study/targets/target.hpp"
+
+namespace pipeloom::study {
+
+/// A key of the target's own configuration and its value as JSON.
+struct Setting {
+  std::string key;
+  std::string value;
+};
+
+/// What is to be pasted, and what goes with it.
+struct ToRun {
+  std::string text = {};                ///< lines of the target's own language; ends without a newline
+  std::vector<Setting> settings = {};   ///< the same as keys and values, in the text's order
+  std::vector<std::string> files = {};  ///< that the text names: the order
+  std::vector<std::string> needs = {};  ///< sentences: what the text cannot say
+};
+
+struct Verdict {
+  const Target* target = nullptr;
+  std::string reason = {};  ///< why the target does not run it; "" if it does
+  std::string word =
+      {};  ///< how the order is called there: "ZBVZeroBubble"; "" where it has no name or comes from a file
+  bool from_file = false;
+  bool layers_said = false;  ///< false: the target takes its own split
+  /// [stage]: the layers that it takes, where they are not those that are planned; what is planned has to be measured with these.
+  std::vector<int> own_layers = {};
+  std::string why_own = {};  ///< why it cannot be told what is planned
+  ToRun to_run = {};         ///< empty where it is not taken, or takes other layers
+
+  [[nodiscard]] bool taken() const { return reason.empty(); }
+};
+
+/// An own order of the target is named only where that order is the planned one op by op; else the order comes from a file, where the target takes
+/// one. O(ops) for each own order with so many stages a rank.
+[[nodiscard]] Verdict verdict_of(const Target& target, const Deployment& deployment);
+
+/// The text of each that is taken under the target's name, indented, with what it needs; of the others why not.
+[[nodiscard]] std::string to_run_page(std::span<const Verdict> verdicts, int width);
+
+/// "to_run": [..] of those that have something to paste. Lines are indented by two blanks.
+void write_to_run(io::JsonWriter& out, std::span<const Verdict> verdicts);
+
+}  // namespace pipeloom::study
