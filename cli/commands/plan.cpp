@@ -191,7 +191,7 @@ WritePicture picture_writer(const std::string& file) {
 }
 
 /// The plan, with a line on a terminal while it is made: "searched loop v=2: 25.0, bound 24.75, gap 1.0 %, 3 s".
-study::Plan make_plan(const study::Assignments& workload, study::PlanOptions& asked, bool says_progress) {
+study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, bool says_progress) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kEvery{100};
   const Interrupt interrupt;
@@ -236,8 +236,8 @@ ExitCode run_plan(PlanCommand& options) {
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
   if (options.pareto) require_free(*options.pareto, options.force);
   const io::Document document = workload_of(options);
-  const study::Assignments workload = study::assignments_of(document.root());
-  study::PlanOptions asked = plan_options(options, workload.contains("costs.model"));
+  const io::Config workload = io::read_run_config(document.root());
+  study::PlanOptions asked = plan_options(options, !workload.costs.model.model.empty());
   const study::Plan plan = make_plan(workload, asked, !options.output.quiet);
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());

@@ -83,7 +83,7 @@ bool has_shape(const SchedulesOptions& options) {
 }
 
 /// The run that every schedule is tried with. Throws InputError where no schedule could run it.
-study::Assignments run_of(const SchedulesOptions& options) {
+study::Workload run_of(const SchedulesOptions& options) {
   if (!options.name.empty())
     throw InputError(Where{"NAME"},
                      "a name shows the page of one schedule, and the other options compare all; leave one "
@@ -98,11 +98,11 @@ study::Assignments run_of(const SchedulesOptions& options) {
   if (const io::Value* schedule = document.root().find("schedule"))
     throw InputError(schedule->where(), "all schedules are compared; leave the schedule out");
   io::inline_costs_file(document);
-  study::Assignments out = study::assignments_of(document.root());
   // What is wrong with any schedule is said once: gpipe takes every shape.
   document.set("schedule", "\"gpipe\"", "schedule");
-  (void)io::read_run_config(document.root());
-  return out;
+  io::Config config = io::read_run_config(document.root());
+  config.schedule.clear();
+  return study::workload_of(std::move(config));
 }
 
 ExitCode compare_all(const SchedulesOptions& options) {

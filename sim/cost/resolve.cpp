@@ -341,6 +341,31 @@ Bytes in_parts(Bytes bytes, int parts, const Where& where, const std::string& ke
   return out;
 }
 
+/// The same numbers in parts of a byte, so that the stages of a rank share them without a remainder.
+StageNumbers in_parts(StageNumbers numbers, int parts) {
+  if (parts == 1) return numbers;
+  const auto cut = [&](std::int64_t& number) {
+    number = in_parts(number, parts, numbers.where, numbers.key);
+  };
+  cut(numbers.scalar);
+  std::ranges::for_each(numbers.array, cut);
+  if (numbers.fallback) cut(*numbers.fallback);
+  for (StageNumbers::Exception& exception : numbers.exceptions) cut(exception.number);
+  return numbers;
+}
+
+/// Whether sizes are of all stages of a rank, and so small that they count activations: halves of those are no rounding error.
+bool has_relative_sizes_of_ranks(const MemorySpec& spec) {
+  const auto is_small = [](const StageNumbers* numbers) {
+    const auto below = [](std::int64_t number) { return number < kLeastRealBytes; };
+    return below(numbers->scalar) && std::ranges::all_of(numbers->array, below) &&
+           below(numbers->fallback.value_or(0)) &&
+           std::ranges::all_of(numbers->exceptions, below, &StageNumbers::Exception::number);
+  };
+  const auto sizes = {&spec.activation, &spec.static_bytes, &spec.receive, &spec.logits};
+  return spec.per == Per::Rank && !spec.activation.has_unit && std::ranges::all_of(sizes, is_small);
+}
+
 }  // namespace
 
 std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts) {
@@ -361,12 +386,9 @@ std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts) {
 MemoryModel resolve_memory(const MemorySpec& spec, const Placement& placement) {
   MemoryModel model;
   model.passes = spec.per == Per::Stage ? 1 : placement.chunks();
-  model.parts = spec.has_sizes() ? 1 : model.passes;
+  model.parts = spec.has_sizes() && !has_relative_sizes_of_ranks(spec) ? 1 : model.passes;
   const auto tables = [&](const StageNumbers& numbers, Per per) {
-    auto by_stage = spread(numbers, per, placement, "memory.per");
-    for (Bytes& bytes : by_stage)
-      if (model.parts > 1) bytes = in_parts(bytes, model.parts, numbers.where, numbers.key);
-    return per_slot(by_stage, placement);
+    return per_slot(spread(in_parts(numbers, model.parts), per, placement, "memory.per"), placement);
   };
   if (spec.has_sizes())
     model.activation = tables(spec.activation, spec.per);

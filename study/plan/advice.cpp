@@ -26,10 +26,8 @@ double saved(const PlanCandidate& winner, Ticks step) {
 }
 
 /// The winner with another configuration, its order again where it was searched for; nothing where that does not fit.
-std::optional<Run> run_with(const PlanCandidate& winner, const Assignments& assignments,
-                            const Limits& limits) {
+std::optional<Run> run_with(const PlanCandidate& winner, const io::Config& config, const Limits& limits) {
   try {
-    const io::Config config = config_of(assignments);
     Run run = winner.searched() ? evaluate_schedule(winner.order, winner.name, config, limits)
                                 : evaluate(config, limits);
     if (!over_limit_text(run).empty()) return std::nullopt;
@@ -50,9 +48,7 @@ void add_layer_move(const PlanCandidate& winner, const Limits& limits, std::vect
       std::vector<int> moved = layers;
       --moved[a];
       ++moved[b];
-      Assignments config = winner.config;
-      config["costs.layers"] = fmt::format("[{}]", fmt::join(moved, ","));
-      auto run = run_with(winner, config, limits);
+      auto run = run_with(winner, with_layers(winner.config, moved), limits);
       if (!run) continue;
       const double saves = saved(winner, run->metrics->step_time);
       if (saves > best.saves)
@@ -106,7 +102,7 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   const auto found = order_for(*problem, winner, options);
   if (!found) return;
   const io::Config config =
-      config_of(problem->has_copies() ? with_prefetch(winner.config, found->prefetch) : winner.config);
+      problem->has_copies() ? with_prefetch(winner.config, found->prefetch) : winner.config;
   auto schedule = std::make_shared<const Schedule>(
       orders::schedule_of(*problem, winner.run.schedule->placement(), found->order));
   Run run = evaluate_schedule(std::move(schedule), winner.name, config, limits);
@@ -119,11 +115,10 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
 
 }  // namespace
 
-std::vector<PlanAdvice> advice_of(const Plan& plan, const Assignments& workload, const PlanOptions& options,
-                                  const Limits& limits) {
+std::vector<PlanAdvice> advice_of(const Plan& plan, const PlanOptions& options, const Limits& limits) {
   std::vector<PlanAdvice> out;
   const PlanCandidate& winner = plan.candidates.front();
-  if (workload.contains("costs.model")) add_layer_move(winner, limits, out);
+  if (has_model(winner.config)) add_layer_move(winner, limits, out);
   if (options.vary.has(Vary::Order)) add_memory(winner, options, limits, out);
   std::ranges::stable_sort(out, [](const PlanAdvice& a, const PlanAdvice& b) { return a.saves > b.saves; });
   return out;

@@ -9,7 +9,7 @@
 namespace pipeloom::study {
 
 /// Largest gain first; none below a tenth of a percent. REQUIRES: the plan has candidates.
-[[nodiscard]] std::vector<PlanAdvice> advice_of(const Plan& plan, const Assignments& workload,
-                                                const PlanOptions& options, const Limits& limits);
+[[nodiscard]] std::vector<PlanAdvice> advice_of(const Plan& plan, const PlanOptions& options,
+                                                const Limits& limits);
 
 }  // namespace pipeloom::study

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "schedules/generator.hpp"
 #include "sim/io/config/config.hpp"
-#include "sim/io/config/effective_config.hpp"
-#include "sim/io/json/json_text.hpp"
 #include "sim/memory.hpp"
+#include "sim/options.hpp"
 #include "study/run/scenario_run.hpp"
-#include "study/run/schedule_rows.hpp"
 #include "study/run/training.hpp"
 
 namespace pipeloom::study {
@@ -19,68 +19,93 @@ namespace {
 /// More stages on a rank than these send more messages than they save idle time.
 constexpr int kMostChunks = 4;
 
-bool has(const Assignments& config, const char* key) {
-  return config.contains(key);
-}
-
-std::string schedule_of(const Assignments& config) {
-  const auto found = config.find("schedule");
-  return found == config.end() ? "" : shown_value(found->second);
-}
-
 /// The registry's name of a schedule that may be spelt as another program does.
 std::string registry_name(const std::string& schedule) {
   return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
 }
 
-/// What a configuration is multiplied by: the same with one more thing said, and how its name goes on.
+/// What a configuration is multiplied by: the same with one thing said differently, and how its name goes on.
 struct Choice {
-  std::string key;
-  std::string value;  ///< JSON; "" leaves the key out
-  std::string words;  ///< "" for what the input has
+  std::function<void(io::Config&)> patch;  ///< empty: as the input has it
+  std::string words;                       ///< "" for what the input has
 };
 
-/// Values of a key, the input's own first and without words of its own; `unsaid` is what a configuration has that says nothing.
-std::vector<Choice> choices_for(const Assignments& workload, const std::string& key, const std::string& words,
-                                const std::string& unsaid, const std::vector<std::string>& values) {
-  const auto given = workload.find(key);
-  const std::string own = given == workload.end() ? unsaid : given->second;
-  std::vector<Choice> out = {{key, given == workload.end() ? "" : own, ""}};
-  for (const std::string& value : values)
-    if (value != own) out.push_back({key, value, words + shown_value(value)});
+/// The input's own value, and each of these that differs from it.
+template <class Member>
+std::vector<Choice> choices_for(const Member& own, std::string_view path, const std::string& words,
+                                const std::vector<std::pair<std::string, Member>>& values,
+                                Member& (*member)(io::Config&)) {
+  std::vector<Choice> out = {{}};
+  for (const auto& [word, value] : values)
+    if (value != own)
+      out.push_back({[path, member, value = value](io::Config& config) {
+                       member(config) = value;
+                       io::mark_given(config, path);
+                     },
+                     words + word});
+  return out;
+}
+
+std::vector<Choice> recomputations(const io::Config& workload) {
+  std::vector<std::pair<std::string, RecomputeOption>> values = {{"none", {}}, {"full", {.on = true}}};
+  if (has_model(workload))
+    values.insert(values.begin() + 1, {"selective", {.modules = std::string(kSelectiveModules)}});
+  return choices_for<RecomputeOption>(
+      workload.options.recompute, "options.recompute", "recompute ", values,
+      [](io::Config& config) -> RecomputeOption& { return config.options.recompute; });
+}
+
+std::vector<Choice> offloads(const io::Config& workload) {
+  OffloadOption all;
+  all.on = true;
+  return choices_for<OffloadOption>(
+      workload.options.offload, "options.offload", "offload ", {{"none", {}}, {"all", all}},
+      [](io::Config& config) -> OffloadOption& { return config.options.offload; });
+}
+
+/// Other microbatches follow from other samples in each.
+std::vector<Choice> micro_batches(const io::Config& workload) {
+  std::vector<Choice> out = choices_for<int>(
+      workload.costs.model.micro_batch, "costs.micro_batch", "micro batch ", {{"1", 1}, {"2", 2}, {"4", 4}},
+      [](io::Config& config) -> int& { return config.costs.model.micro_batch; });
+  for (Choice& choice : out)
+    if (choice.patch)
+      choice.patch = [first = std::move(choice.patch)](io::Config& config) {
+        first(config);
+        config.given.drop(io::id_of(*io::find_config_key("microbatches")));
+        io::derive_microbatches(config);
+      };
   return out;
 }
 
 /// One list of choices for each key that may vary.
-std::vector<std::vector<Choice>> choices_of(const Assignments& workload, const PlanOptions& options) {
+std::vector<std::vector<Choice>> choices_of(const io::Config& workload, const PlanOptions& options) {
   std::vector<std::vector<Choice>> out;
-  const bool model = has(workload, "costs.model");
-  if (options.vary.has(Vary::Recompute)) {
-    std::vector<std::string> values = {io::json_string("none"), io::json_string("full")};
-    if (model) values.insert(values.begin() + 1, io::json_string("selective"));
-    out.push_back(choices_for(workload, "options.recompute", "recompute ", values.front(), values));
-  }
-  if (options.vary.has(Vary::Offload))
-    out.push_back(choices_for(workload, "options.offload", "offload ", io::json_string("none"),
-                              {io::json_string("none"), io::json_string("all")}));
-  if (options.vary.has(Vary::Microbatches) && model && has(workload, "costs.global_batch"))
-    out.push_back(choices_for(workload, "costs.micro_batch", "micro batch ", "1", {"1", "2", "4"}));
+  if (options.vary.has(Vary::Recompute)) out.push_back(recomputations(workload));
+  if (options.vary.has(Vary::Offload)) out.push_back(offloads(workload));
+  if (options.vary.has(Vary::Microbatches) && has_model(workload) && workload.costs.model.global_batch)
+    out.push_back(micro_batches(workload));
   return out;
 }
 
-/// The configuration with one of each.
+/// The configuration with one of each. What a choice refuses goes to `rejected`.
 std::vector<Variant> multiplied(std::vector<Variant> variants,
-                                const std::vector<std::vector<Choice>>& choices) {
+                                const std::vector<std::vector<Choice>>& choices,
+                                std::vector<PlanRejected>& rejected) {
   for (const std::vector<Choice>& list : choices) {
     std::vector<Variant> more;
     for (const Variant& variant : variants)
       for (const Choice& choice : list) {
         Variant next = variant;
-        next.config.erase(choice.key);
-        if (!choice.value.empty()) next.config[choice.key] = choice.value;
-        if (!choice.words.empty()) {
+        if (choice.patch) {
           next.name += ", " + choice.words;
           next.memory_of += ", " + choice.words;
+          try {
+            choice.patch(next.config);
+          } catch (const InputError& error) {
+            rejected.push_back({next.name, error.what()});
+            continue;
+          }
         }
         more.push_back(std::move(next));
       }
@@ -89,52 +114,42 @@ std::vector<Variant> multiplied(std::vector<Variant> variants,
   return variants;
 }
 
-/// The workload under the schedule with so many chunks. Numbers of a stage are of another stage where there are more of them, so that they go
-/// through a schedule with one stage a rank, which has them per rank.
-Assignments with_chunks(const Assignments& workload, const Assignments& config, const std::string& schedule,
-                        int chunks) {
-  Assignments out = config;
-  if (!has(config, "costs.per") && !has(workload, "costs.model") && !has(workload, "costs.layers")) {
-    Assignments single = with_schedule(workload, "1f1b");
-    single.erase("chunks");
-    out = with_schedule(single, schedule);
-    for (const auto& [key, value] : config)
-      if (key.starts_with("options.")) out[key] = value;
-  }
-  out["chunks"] = std::to_string(chunks);
-  return out;
-}
-
 /// The schedule with its own chunks, and with each other number that it takes.
-void add_schedule(const Assignments& workload, const schedules::Generator& generator,
-                  const PlanOptions& options, std::vector<Variant>& out) {
+void add_schedule(const Workload& workload, const schedules::Generator& generator, const PlanOptions& options,
+                  std::vector<Variant>& out) {
   const Requirements& takes = generator.requirements;
-  const Variant first{generator.name, with_schedule(workload, generator.name), ""};
-  out.push_back(first);
+  out.push_back({generator.name, with_schedule(workload, generator.name), ""});
   if (!options.vary.has(Vary::Chunks) || takes.min_chunks == takes.max_chunks || generator.complete) return;
-  const auto given = first.config.find("chunks");
-  const std::string own = given == first.config.end()
-                              ? std::to_string(std::max(takes.default_chunks, takes.min_chunks))
-                              : given->second;
+  const int own = chunks_of(out.back().config);
   for (int chunks = std::max(2, takes.min_chunks); chunks <= std::min(kMostChunks, takes.max_chunks);
        ++chunks)
-    if (own != std::to_string(chunks))
+    if (chunks != own)
       out.push_back({fmt::format("{} v={}", generator.name, chunks),
-                     with_chunks(workload, first.config, generator.name, chunks), ""});
+                     with_schedule(workload, generator.name, chunks), ""});
 }
 
 }  // namespace
 
-std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions& options,
+bool has_model(const io::Config& config) {
+  return !config.costs.model.model.empty();
+}
+
+io::Config with_layers(io::Config config, const std::vector<int>& layers) {
+  config.costs.layers = {layers, {}};
+  io::mark_given(config, "costs.layers");
+  return config;
+}
+
+std::vector<Variant> variants_of(const Workload& workload, const PlanOptions& options,
                                  std::vector<PlanRejected>& rejected) {
   std::vector<Variant> out;
-  const std::string given = schedule_of(workload);
+  const std::string& given = workload.config.schedule;
   if (!options.vary.has(Vary::Schedule)) {
     if (given == io::kCustomSchedule)
-      out.push_back({given, workload, ""});
+      out.push_back({given, workload.config, ""});
     else
       add_schedule(workload, *schedules::find(given).generator, options, out);
-    return multiplied(std::move(out), choices_of(workload, options));
+    return multiplied(std::move(out), choices_of(workload.config, options), rejected);
   }
   for (const schedules::Generator& generator : schedules::all()) {
     const std::string refusal =
@@ -152,7 +167,7 @@ std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions&
       add_schedule(workload, generator, options, out);
     }
   }
-  return multiplied(std::move(out), choices_of(workload, options));
+  return multiplied(std::move(out), choices_of(workload.config, options), rejected);
 }
 
 Ticks p95_of(const Run& run, std::uint64_t seed) {
@@ -183,7 +198,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   const Metrics& metrics = *run.metrics;
   PlanCandidate out;
   out.name = variant.name;
-  out.schedule = registry_name(schedule_of(variant.config));
+  out.schedule = registry_name(variant.config.schedule);
   out.chunks = run.schedule->placement().chunks();
   out.placement = placement_name(run.schedule->placement());
   out.step_time = metrics.step_time;

@@ -13,15 +13,21 @@ namespace pipeloom::study {
 /// A configuration to be tried.
 struct Variant {
   std::string name;
-  Assignments config;
+  io::Config config;
   /// What is the same for all variants between which an order may be carried over: recomputation, offloading, microbatches.
   std::string memory_of;
 };
 
 /// All of them: the given schedule, or each of the registry that the target can run, with every number of chunks, recomputation and microbatch
 /// that may vary. What cannot be tried goes to `rejected`.
-[[nodiscard]] std::vector<Variant> variants_of(const Assignments& workload, const PlanOptions& options,
+[[nodiscard]] std::vector<Variant> variants_of(const Workload& workload, const PlanOptions& options,
                                                std::vector<PlanRejected>& rejected);
+
+/// Whether times and bytes follow from a model.
+[[nodiscard]] bool has_model(const io::Config& config);
+
+/// The configuration with its layers on stages like this.
+[[nodiscard]] io::Config with_layers(io::Config config, const std::vector<int>& layers);
 
 /// Everything that a run says of a candidate but p95 and change.
 [[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);

@@ -23,11 +23,6 @@ namespace {
 constexpr int kMostLaps = 4;
 constexpr std::size_t kMostStages = 6;
 
-Assignments with_layers(Assignments config, const std::vector<int>& layers) {
-  config["costs.layers"] = fmt::format("[{}]", fmt::join(layers, ","));
-  return config;
-}
-
 std::vector<std::size_t> ranks_of(const Placement& placement) {
   std::vector<std::size_t> out;
   for (Stage stage{0}; stage < Stage(placement.stages()); ++stage)
@@ -80,12 +75,8 @@ bool may_relieve(const PlanOptions& options) {
   return std::ranges::any_of(reliefs(), [&](const Relief& relief) { return may_relieve(options, relief); });
 }
 
-bool has_model(const Assignments& config) {
-  return config.contains("costs.model");
-}
-
 /// What single stages can do, where it may vary; without any of the candidate's own.
-AllMeans means_of(const Assignments& plain, const Schedule& schedule, const PlanOptions& options) {
+AllMeans means_of(const io::Config& plain, const Schedule& schedule, const PlanOptions& options) {
   AllMeans out;
   for (const Relief& relief : reliefs()) {
     if (!may_relieve(options, relief) || (relief.needs_model && !has_model(plain))) continue;
@@ -98,10 +89,10 @@ AllMeans means_of(const Assignments& plain, const Schedule& schedule, const Plan
       out.recomputations.back().setting.recomputation = model::Recomputation::Full;
       continue;
     }
-    Assignments config = plain;
-    config[relief.key] = relief_value(relief, {0});
+    io::Config config = plain;
+    use(relief, {0}, config);
     try {
-      out.recomputations.push_back({&relief, setting_of(config_of(config), schedule)});
+      out.recomputations.push_back({&relief, setting_of(config, schedule)});
     } catch (const InputError&) {
       continue;  // no layer of the model has the modules
     }
@@ -110,11 +101,10 @@ AllMeans means_of(const Assignments& plain, const Schedule& schedule, const Plan
 }
 
 /// The configuration of an order without what stages do to hold less, where that may vary.
-Assignments plain_config(const PlanCandidate& from, const PlanOptions& options) {
-  Assignments out = searched_config(from.config, options);
+io::Config plain_config(const PlanCandidate& from, const PlanOptions& options) {
+  io::Config out = searched_config(from.config, options);
   for (const Relief& relief : reliefs())
-    if (may_relieve(options, relief))
-      std::erase_if(out, [&](const auto& entry) { return entry.first.starts_with(relief.key); });
+    if (may_relieve(options, relief)) forget(relief, out);
   return out;
 }
 
@@ -128,15 +118,14 @@ class CoDesigner {
         others_(others),
         options_(options),
         limits_(limits),
-        assignments_(plain_config(from, options)),
-        config_(config_of(assignments_)),
+        config_(plain_config(from, options)),
         schedule_(*from.run.schedule),
-        setting_(has_model(assignments_) ? setting_of(config_, schedule_) : estimate::Setting()),
-        means_(means_of(assignments_, schedule_, options)) {}
+        setting_(has_model(config_) ? setting_of(config_, schedule_) : estimate::Setting()),
+        means_(means_of(config_, schedule_, options)) {}
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts, double seconds) const {
     // What single stages or passes do to hold less, and may not vary, is not carried over to others.
-    const bool model = has_model(assignments_);
+    const bool model = has_model(config_);
     if (!setting_.recomputing.empty() || setting_.keeps_some || config_.options.offload.on ||
         (!model && config_.options.recompute.on))
       return std::nullopt;
@@ -219,7 +208,7 @@ class CoDesigner {
       const Placement placement = placement_of(design, schedule_.ranks());
       const estimate::Setting setting = setting_for(design);
       std::optional<ModelCosts> made;
-      if (has_model(assignments_)) made = costs_of_layers(config_, placement, setting, design.layers);
+      if (has_model(config_)) made = costs_of_layers(config_, placement, setting, design.layers);
       const io::Config& config = made ? made->config : config_;
       const cost::Shape shape{&placement, kinds(setting), schedule_.microbatches(), 1};
       const Costs costs = cost::resolve(config.costs, shape).costs;
@@ -255,11 +244,11 @@ class CoDesigner {
                                                        const orders::Problem& problem,
                                                        const orders::Order& words) const {
     const Placement placement = placement_of(design, schedule_.ranks());
-    const bool model = has_model(assignments_);
+    const bool model = has_model(config_);
     std::string name = "searched " + placement_name(placement);
     if (placement.chunks() > 1) name += fmt::format(" v={}", placement.chunks());
     if (model && options_.vary.has(Vary::Layers)) name += ", layers with it";
-    Variant variant{std::move(name), model ? with_layers(assignments_, design.layers) : assignments_, ""};
+    Variant variant{std::move(name), model ? with_layers(config_, design.layers) : config_, ""};
     if (const std::size_t way = way_of(design); way > 0)
       relieve(variant, *means_.recomputations[way - 1].relief, stages_of(design.recomputes));
     if (const std::vector<int> stages = stages_of(design.copied); !stages.empty()) {
@@ -267,7 +256,7 @@ class CoDesigner {
       variant.config = with_prefetch(variant.config, design.copying.prefetch);
     }
     const auto order = std::make_shared<const Schedule>(orders::schedule_of(problem, placement, words));
-    Run run = evaluate_schedule(order, variant.name, config_of(variant.config), limits_);
+    Run run = evaluate_schedule(order, variant.name, variant.config, limits_);
     if (!over_limit_text(run).empty()) return std::nullopt;
     if (std::vector<std::uint8_t> used = copied_in(*run.schedule);
         stages_of(used) != stages_of(design.copied)) {
@@ -289,14 +278,13 @@ class CoDesigner {
 
   static void relieve(Variant& variant, const Relief& relief, const std::vector<int>& stages) {
     variant.name += relief_words(relief, stages);
-    variant.config[relief.key] = relief_value(relief, stages);
+    use(relief, stages, variant.config);
   }
 
   const PlanCandidate& from_;
   const std::vector<const PlanCandidate*>& others_;
   const PlanOptions& options_;
   const Limits& limits_;
-  Assignments assignments_;
   io::Config config_;
   const Schedule& schedule_;
   estimate::Setting setting_;  ///< where no stage uses a means
@@ -362,11 +350,11 @@ orders::Design design_of(const PlanCandidate& candidate) {
 
 std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const Limits& limits) {
   if (from.searched()) return std::nullopt;
-  const Balanced balanced = balance_layers(config_of(from.config), limits, Balance::Time);
+  const Balanced balanced = balance_layers(from.config, limits, Balance::Time);
   const bool is_longer = balanced.best.step_time >= from.step_time;
   if (balanced.best.over > 0 || (is_longer && over_limit_text(from.run).empty())) return std::nullopt;
   const Variant variant{from.name + ", balanced", with_layers(from.config, balanced.best.layers), ""};
-  return candidate_of(variant, evaluate(config_of(variant.config), limits));
+  return candidate_of(variant, evaluate(variant.config, limits));
 }
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,

@@ -9,7 +9,6 @@
 #include "schedules/offload.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/effective_config.hpp"
-#include "sim/io/json/json_text.hpp"
 #include "sim/orders/designs/design.hpp"
 #include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
@@ -225,10 +224,10 @@ class Searcher {
   /// Nothing where its run does not fit.
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
                                                        const orders::Order& order,
-                                                       const Assignments& config) const {
+                                                       const io::Config& config) const {
     auto schedule = std::make_shared<const Schedule>(
         orders::schedule_of(problem, like_.run.schedule->placement(), order));
-    Run run = evaluate_schedule(schedule, name_, config_of(config), limits_);
+    Run run = evaluate_schedule(schedule, name_, config, limits_);
     if (!over_limit_text(run).empty()) return std::nullopt;
     PlanCandidate out = candidate_of({name_, searched_config(config, options_), ""}, std::move(run));
     out.order = std::move(schedule);
@@ -348,13 +347,14 @@ std::int64_t search_work(double seconds, int threads) {
   return static_cast<std::int64_t>(seconds * kOpsPerSecond * std::clamp(threads, 1, kChains) / kChains);
 }
 
-Assignments searched_config(const Assignments& kin, const PlanOptions& options) {
-  Assignments out = kin;
-  for (const char* key :
-       {"ranks", "microbatches", "chunks", "options.variant", "options.memory_limit", "options.group_size"})
-    out.erase(key);
-  out["schedule"] = io::json_string(io::kCustomSchedule);
-  if (!options.schedule_file.empty()) out["options.file"] = io::json_string(options.schedule_file);
+io::Config searched_config(const io::Config& kin, const PlanOptions& options) {
+  io::Config out = with_schedule({kin, 1}, std::string(io::kCustomSchedule));
+  for (const char* key : {"options.variant", "options.memory_limit", "options.group_size"})
+    io::reset_option(out, key);
+  if (!options.schedule_file.empty()) {
+    out.options.file = options.schedule_file;
+    io::mark_given(out, "options.file");
+  }
   return out;
 }
 

@@ -69,6 +69,6 @@ using MakeEntryCandidate = std::function<std::optional<PlanCandidate>(const orde
 [[nodiscard]] std::int64_t search_work(double seconds, int threads);
 
 /// The configuration of an order that is in a file of its own.
-[[nodiscard]] Assignments searched_config(const Assignments& kin, const PlanOptions& options);
+[[nodiscard]] io::Config searched_config(const io::Config& kin, const PlanOptions& options);
 
 }  // namespace pipeloom::study

@@ -21,8 +21,8 @@
 #include "study/plan/codesign.hpp"
 #include "study/plan/orders.hpp"
 #include "study/plan/relief.hpp"
+#include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run/schedule_rows.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -51,8 +51,8 @@ std::optional<Enum> named(const std::array<std::string_view, kCount>& names, std
 
 class Planner {
  public:
-  Planner(Assignments workload, const PlanOptions& options, const Limits& limits)
-      : workload_(std::move(workload)), options_(options), limits_(limits) {
+  Planner(io::Config workload, const PlanOptions& options, const Limits& limits)
+      : workload_{std::move(workload), 1}, options_(options), limits_(limits) {
     plan_.objective = options.objective;
     plan_.seconds = options.seconds;
     plan_.seed = options.seed;
@@ -69,52 +69,39 @@ class Planner {
   Plan run() {
     require_workload();
     find_baseline();
-    count_in_parts();
     try_variants(variants_of(workload_, options_, plan_.rejected));
     add_relieved();
-    if (options_.vary.has(Vary::Layers) && workload_.contains("costs.model")) add_balanced();
+    if (options_.vary.has(Vary::Layers) && has_model(workload_.config)) add_balanced();
     if (options_.vary.has(Vary::Order)) add_searched();
     sort_out();
-    if (!plan_.candidates.empty() && !ended_) plan_.advice = advice_of(plan_, workload_, options_, limits_);
+    if (!plan_.candidates.empty() && !ended_) plan_.advice = advice_of(plan_, options_, limits_);
     return std::move(plan_);
   }
 
  private:
   void require_workload() const {
-    const io::Config config = config_of(workload_);
+    const io::Config& config = workload_.config;
     if (config.options.forward_only)
       throw InputError(config.place_of("options.forward_only"), "a plan is for training steps; leave it out");
     if (options_.objective == PlanObjective::P95 && !config.costs.noise)
       throw InputError(Where{"--objective"}, "p95 needs durations that vary; set costs.noise");
-    if (options_.objective == PlanObjective::TokensPerS && !workload_.contains("costs.model"))
+    if (options_.objective == PlanObjective::TokensPerS && !has_model(workload_.config))
       throw InputError(Where{"--objective"},
                        "tokens_per_s needs a model; set costs.model, or take step_time");
   }
 
   void find_baseline() {
-    Variant variant{"", workload_, ""};
     try {
-      Run run = evaluate(config_of(workload_), limits_);
+      Run run = evaluate(workload_.config, limits_);
+      workload_ = workload_of(std::move(workload_.config), *run.schedule);
+      const Variant variant{"", workload_.config, ""};
       plan_.baseline_fits = over_limit_text(run).empty();
       plan_.baseline = candidate_of(variant, std::move(run));
       plan_.baseline->name = plan_.baseline->schedule;
     } catch (const ScheduleError& error) {
       plan_.warnings.push_back(std::string("what runs now has no numbers: ") + error.what());
+      workload_ = workload_of(std::move(workload_.config), limits_);
     }
-  }
-
-  /// Where memory counts activations of the baseline's stages, and a rank has several: in parts of one from here on, which smaller and larger
-  /// stages hold a whole number of.
-  void count_in_parts() {
-    constexpr int kParts = 12;  // for 2, 3 and 4 stages a rank
-    if (!plan_.baseline || plan_.baseline->chunks < 2 || !counts_activations(*plan_.baseline->run.memory) ||
-        !is_per_stage(workload_))
-      return;
-    Assignments scaled = with_sizes_scaled(workload_, kParts);
-    if (scaled == workload_) return;
-    workload_ = std::move(scaled);
-    parts_ = kParts;
-    find_baseline();
   }
 
   /// Evaluates all on the threads; the order of the answers is that of the variants.
@@ -153,9 +140,8 @@ class Planner {
   }
 
   [[nodiscard]] PlanCandidate candidate_for(const Variant& variant) const {
-    Tried tried = with_best_prefetch(variant.config, options_, [&](const Assignments& config) {
-      return evaluate(config_of(config), limits_);
-    });
+    Tried tried = with_best_prefetch(variant.config, options_,
+                                     [&](const io::Config& config) { return evaluate(config, limits_); });
     return candidate_of({variant.name, std::move(tried.config), variant.memory_of}, std::move(tried.run));
   }
 
@@ -297,14 +283,7 @@ class Planner {
   }
 
   void measure_peaks() {
-    const auto say = [this](PlanCandidate& candidate) {
-      candidate.peak_unit = parts_;
-      candidate.peak /= parts_;
-    };
     for (auto& [candidate, memory_of] : over_) plan_.over.push_back(std::move(candidate));
-    std::ranges::for_each(plan_.candidates, say);
-    std::ranges::for_each(plan_.over, say);
-    if (plan_.baseline) say(*plan_.baseline);
     if (plan_.baseline || !plan_.candidates.empty()) {
       const PlanCandidate& own = plan_.baseline ? *plan_.baseline : plan_.candidates.front();
       const MemoryModel& memory = *own.run.memory;
@@ -344,8 +323,9 @@ class Planner {
 
   void find_baseline_among() {
     if (!plan_.baseline) return;
+    const Assignments own = assignments_of(plan_.baseline->config);
     const auto same = [&](const PlanCandidate& candidate) {
-      return candidate.schedule == plan_.baseline->schedule && candidate.config == plan_.baseline->config;
+      return candidate.schedule == plan_.baseline->schedule && assignments_of(candidate.config) == own;
     };
     const auto found = std::ranges::find_if(plan_.candidates, same);
     if (found != plan_.candidates.end())
@@ -354,7 +334,7 @@ class Planner {
 
   /// Steps under costs.noise, of the best by the step without it.
   void find_p95() {
-    if (!config_of(workload_).costs.noise) return;
+    if (!workload_.config.costs.noise) return;
     for (std::size_t i = 0; i < std::min(kScenarioCandidates, plan_.candidates.size()); ++i) {
       PlanCandidate& candidate = plan_.candidates[i];
       try {
@@ -378,14 +358,13 @@ class Planner {
     }
   }
 
-  Assignments workload_;
+  Workload workload_;
   PlanOptions options_;
   const Limits& limits_;
   std::atomic<bool> ended_ = false;  // progress said so
   Plan plan_;
   std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
   std::vector<std::pair<PlanCandidate, std::string>> over_;
-  int parts_ = 1;  // of an activation, that peaks count
 };
 
 }  // namespace
@@ -403,7 +382,7 @@ std::optional<Vary> vary_named(std::string_view name) {
   return named<Vary>(kVaryNames, name);
 }
 
-Plan make_plan(const Assignments& workload, const PlanOptions& options, const Limits& limits) {
+Plan make_plan(const io::Config& workload, const PlanOptions& options, const Limits& limits) {
   return Planner(workload, options, limits).run();
 }
 

@@ -14,7 +14,7 @@
 
 #include <pipeloom/run.hpp>
 #include "study/plan/targets.hpp"
-#include "study/run/assignments.hpp"
+#include "study/run/workload.hpp"
 
 namespace pipeloom::study {
 
@@ -81,19 +81,17 @@ struct PlanCandidate {
       {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
   double bubble_ratio = 0;
   std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
-  /// How many bytes of the run one of `peak` is: 1, or where sizes are relative those of an activation of a stage of the workload.
-  double peak_unit = 1;
-  double peak = 0;        ///< of the fullest rank, comparable between candidates: see said()
-  LowerBound bound = {};  ///< on `makespan`
-  double gap = 0;         ///< makespan / bound - 1
-  bool proven = false;    ///< no order of these ops on these ranks within the limit is shorter
-  Assignments config = {};
+  double peak = 0;                ///< of the fullest rank, in bytes: comparable between candidates
+  LowerBound bound = {};          ///< on `makespan`
+  double gap = 0;                 ///< makespan / bound - 1
+  bool proven = false;            ///< no order of these ops on these ranks within the limit is shorter
+  io::Config config = {};
   Run run = {};
   /// Of a searched order what a file of it holds: without the ops that the configuration's options add. Else null.
   std::shared_ptr<const Schedule> order = {};
 
   /// A number of `peaks`, or of the run's limits, in the measure of `peak`.
-  [[nodiscard]] double said(Bytes units) const { return run.memory->in_bytes(units) / peak_unit; }
+  [[nodiscard]] double said(Bytes units) const { return run.memory->in_bytes(units); }
   /// What a file holds that is to stand for the candidate's schedule.
   [[nodiscard]] const Schedule& queues() const { return order != nullptr ? *order : *run.schedule; }
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
@@ -130,6 +128,6 @@ struct Plan {
 
 /// Throws InputError where the workload cannot be read, names an objective without what it needs (tokens_per_s a model, p95 costs.noise), or is
 /// forward only.
-[[nodiscard]] Plan make_plan(const Assignments& workload, const PlanOptions& options, const Limits& limits);
+[[nodiscard]] Plan make_plan(const io::Config& workload, const PlanOptions& options, const Limits& limits);
 
 }  // namespace pipeloom::study

@@ -10,17 +10,16 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
-#include "sim/io/json/json_text.hpp"
 #include "sim/options.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-bool is_used(const Assignments& config, const std::string& key) {
-  return std::ranges::any_of(config, [&](const auto& entry) {
-    return (entry.first == key && shown_value(entry.second) != "none") || entry.first.starts_with(key + '.');
-  });
+bool is_used(const io::Config& config, const Relief& relief) {
+  const RecomputeOption& recompute = config.options.recompute;
+  return relief.vary == Vary::Offload ? config.options.offload.on
+                                      : recompute.on || !recompute.modules.empty();
 }
 
 /// Of every rank that is over its limit the first stage that is not named yet; nothing where one has none left.
@@ -50,13 +49,12 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
     stages = *more;
     const std::string words = relief_words(relief, stages);
     Variant variant{over.name + words, over.config, memory_of + words};
-    variant.config[relief.key] = relief_value(relief, stages);
-    out = {candidate_of(variant, evaluate(config_of(variant.config), limits)), variant.memory_of};
+    use(relief, stages, variant.config);
+    out = {candidate_of(variant, evaluate(variant.config, limits)), variant.memory_of};
   }
   if (stages.empty()) return out;
-  Tried best = with_best_prefetch(out.candidate.config, options, [&](const Assignments& config) {
-    return evaluate(config_of(config), limits);
-  });
+  Tried best = with_best_prefetch(out.candidate.config, options,
+                                  [&](const io::Config& config) { return evaluate(config, limits); });
   out.candidate = candidate_of({out.candidate.name, std::move(best.config), ""}, std::move(best.run));
   return out;
 }
@@ -72,12 +70,20 @@ const std::vector<Relief>& reliefs() {
   return kAll;
 }
 
-std::string relief_value(const Relief& relief, const std::vector<int>& stages) {
-  std::string what;
-  if (relief.vary == Vary::Recompute)
-    what = relief.modules.empty() ? R"("keep": 0, )"
-                                  : fmt::format(R"("modules": {}, )", io::json_string(relief.modules));
-  return fmt::format(R"({{{}"stages": [{}]}})", what, fmt::join(stages, ", "));
+void use(const Relief& relief, const std::vector<int>& stages, io::Config& config) {
+  io::mark_given(config, relief.key);
+  if (relief.vary == Vary::Recompute) {
+    config.options.recompute = {.on = relief.modules.empty(), .stages = stages};
+    config.options.recompute.modules = relief.modules;
+  } else {
+    config.options.offload = {};
+    config.options.offload.on = true;
+    config.options.offload.stages = stages;
+  }
+}
+
+void forget(const Relief& relief, io::Config& config) {
+  io::reset_option(config, relief.key);
 }
 
 std::string relief_words(const Relief& relief, const std::vector<int>& stages) {
@@ -85,26 +91,23 @@ std::string relief_words(const Relief& relief, const std::vector<int>& stages) {
                      stage_ranges_text(stages));
 }
 
-Assignments with_prefetch(Assignments config, int entries) {
-  const auto found = config.find("options.offload");
-  if (found != config.end() && shown_value(found->second) == "all")
-    found->second = "{}";  // texts have no parts
-  config["options.offload.prefetch"] = std::to_string(entries);
+io::Config with_prefetch(io::Config config, int entries) {
+  config.options.offload.prefetch = entries;
   return config;
 }
 
-Tried with_best_prefetch(const Assignments& config, const PlanOptions& options,
-                         const std::function<Run(const Assignments&)>& run_of) {
+Tried with_best_prefetch(const io::Config& config, const PlanOptions& options,
+                         const std::function<Run(const io::Config&)>& run_of) {
   constexpr std::array kAhead = {2, 3, 4, 6, 8};
   Tried best{config, run_of(config)};
-  if (!config_of(config).options.offload.on || !options.vary.has(Vary::Offload)) return best;
+  if (!config.options.offload.on || !options.vary.has(Vary::Offload)) return best;
   const auto is_better = [](const Run& one, const Run& other) {
     const bool fits = over_limit_text(one).empty();
     if (fits != over_limit_text(other).empty()) return fits;
     return fits && one.metrics->step_time < other.metrics->step_time;
   };
   for (const int entries : kAhead) {
-    Assignments next = with_prefetch(config, entries);
+    io::Config next = with_prefetch(config, entries);
     if (Run run = run_of(next); is_better(run, best.run)) best = {std::move(next), std::move(run)};
   }
   return best;
@@ -128,7 +131,7 @@ std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& mem
                                std::vector<PlanRejected>& rejected) {
   std::vector<Relieved> out;
   for (const Relief& relief : reliefs()) {
-    if (!options.vary.has(relief.vary) || is_used(over.config, relief.key)) continue;
+    if (!options.vary.has(relief.vary) || is_used(over.config, relief)) continue;
     if (relief.needs_model && !over.run.model) continue;
     try {
       if (auto found = relieve(over, memory_of, relief, options, limits)) out.push_back(std::move(*found));

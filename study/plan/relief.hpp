@@ -21,25 +21,27 @@ struct Relief {
 };
 [[nodiscard]] const std::vector<Relief>& reliefs();
 
-/// What the configuration says where these stages use it. REQUIRES: one at least.
-[[nodiscard]] std::string relief_value(const Relief& relief, const std::vector<int>& stages);
+/// Lets these stages use it. REQUIRES: one at least, in order.
+void use(const Relief& relief, const std::vector<int>& stages, io::Config& config);
+/// Lets no stage use it.
+void forget(const Relief& relief, io::Config& config);
 
 /// ", recompute full on stages 0-2"
 [[nodiscard]] std::string relief_words(const Relief& relief, const std::vector<int>& stages);
 
 /// A run, and the configuration that it is of.
 struct Tried {
-  Assignments config;
+  io::Config config;
   Run run;
 };
 
 /// The configuration with its reloads issued so many entries ahead of their use. REQUIRES: it offloads.
-[[nodiscard]] Assignments with_prefetch(Assignments config, int entries);
+[[nodiscard]] io::Config with_prefetch(io::Config config, int entries);
 
 /// The run of the configuration. Where that offloads, and offloading may vary, of several distances between the issue of a reload and its use
 /// (options.offload.prefetch) the one that is fastest among those that fit: too near, and backwards wait; too far, and reloads take memory.
-[[nodiscard]] Tried with_best_prefetch(const Assignments& config, const PlanOptions& options,
-                                       const std::function<Run(const Assignments&)>& run_of);
+[[nodiscard]] Tried with_best_prefetch(const io::Config& config, const PlanOptions& options,
+                                       const std::function<Run(const io::Config&)>& run_of);
 
 /// A candidate that fits, and what is the same for all between which orders may be carried over (Variant::memory_of).
 struct Relieved {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_text.hpp"
 
@@ -44,6 +45,27 @@ Assignments assignments_of(const io::Value& root) {
   Assignments out;
   collect_leaves(root, "", out);
   return out;
+}
+
+Assignments assignments_of(const io::Config& config) {
+  return io::stated_keys(config);
+}
+
+Assignments with_changes(Assignments assignments, const io::Config& from, const io::Config& to) {
+  const Assignments before = io::stated_keys(from);
+  const Assignments after = io::stated_keys(to);
+  const auto put = [&](const std::string& path, const std::string* text) {
+    std::erase_if(assignments, [&](const auto& one) { return one.first.starts_with(path + '.'); });
+    if (text == nullptr)
+      assignments.erase(path);
+    else
+      assignments[path] = *text;
+  };
+  for (const auto& [path, text] : before)
+    if (!after.contains(path)) put(path, nullptr);
+  for (const auto& [path, text] : after)
+    if (const auto old = before.find(path); old == before.end() || old->second != text) put(path, &text);
+  return assignments;
 }
 
 io::Config config_of(const Assignments& assignments) {

@@ -17,6 +17,10 @@ using Assignments = std::map<std::string, std::string>;
 /// The leaves of a configuration: objects that the table of keys knows as groups are walked, everything else is one value.
 /// Throws InputError for keys that no configuration has.
 [[nodiscard]] Assignments assignments_of(const io::Value& root);
+/// What stated_keys() says of a configuration.
+[[nodiscard]] Assignments assignments_of(const io::Config& config);
+/// The assignments of `from` with what `to` says differently: texts of everything else stay as people typed them.
+[[nodiscard]] Assignments with_changes(Assignments assignments, const io::Config& from, const io::Config& to);
 /// The configuration that these describe. A costs file that "costs" names is read. Throws InputError as the readers do; places are the
 /// keys.
 [[nodiscard]] io::Config config_of(const Assignments& assignments);

@@ -8,7 +8,7 @@
 
 #include <pipeloom/run.hpp>
 #include <pipeloom/units.hpp>
-#include "study/run/assignments.hpp"
+#include "study/run/workload.hpp"
 
 namespace pipeloom::study {
 
@@ -46,28 +46,11 @@ struct ScheduleRow {
   [[nodiscard]] double update_time() const { return static_cast<double>(makespan) / updates; }
 };
 
-/// The configuration of `assignments` with another schedule: options that it does not take are dropped, chunks are its own default where
-/// it refuses the given ones. Every schedule runs the same model: costs given per stage of v0 chunks become costs per rank, v0 times as
-/// large, which the schedule divides by its own v; what a named model takes follows from the stages. Tables per stage stay as they are, and are
-/// refused where they do not fit. `custom` takes its shape from its file. Throws InputError for a name that no schedule has, and for a costs file that
-/// cannot be read; the schedule that is there already changes nothing.
-[[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
-
-/// Stages of a rank under the configuration's schedule, its own default where none are given; 1 where the configuration cannot be read.
-[[nodiscard]] int chunks_of(const Assignments& assignments);
-
-/// Whether sizes are those of one stage each: memory.per, which follows costs.per.
-[[nodiscard]] bool is_per_stage(const Assignments& assignments);
-
-/// The workload with all its sizes and limits so many times as large, an activation of a stage without a size counted as 1: sizes that count
-/// activations stay whole where stages are cut into `factor` then. Unchanged where a size is a table of its own.
-[[nodiscard]] Assignments with_sizes_scaled(const Assignments& assignments, int factor);
-
 /// One row. Runs of more than 2e6 ops or 16,384 ranks are left out. Throws nothing.
-[[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
+[[nodiscard]] ScheduleRow evaluate_row(const Workload& workload, const std::string& schedule,
                                        const Limits& limits);
 
 /// All of the registry: those that fit by their step time per update, then those over the limit, then those that cannot run.
-[[nodiscard]] std::vector<ScheduleRow> schedule_rows(const Assignments& assignments, const Limits& limits);
+[[nodiscard]] std::vector<ScheduleRow> schedule_rows(const Workload& workload, const Limits& limits);
 
 }  // namespace pipeloom::study

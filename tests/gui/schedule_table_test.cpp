@@ -32,6 +32,10 @@ const ScheduleRow& row_of(const ScheduleTable& table, const std::string& name) {
   return *found;
 }
 
+ScheduleRow row_of(const Assignments& run, const std::string& schedule) {
+  return evaluate_row(study::workload_of(config_of(run)), schedule);
+}
+
 /// The table in view, of the configuration that the first start shows: 1f1b, p = 4, m = 8.
 ScheduleTable& open_table(Session& session) {
   session.preferences.panels["schedules"] = true;
@@ -43,11 +47,11 @@ ScheduleTable& open_table(Session& session) {
 
 TEST_CASE("rows of the schedules hold what a simulation of each gives") {
   // F = 1, B = 2: (m + p - 1)(F + B) = 33 for both; gpipe keeps all 8 microbatches, 1f1b 4.
-  const ScheduleRow gpipe = evaluate_row(kRun, "gpipe");
+  const ScheduleRow gpipe = row_of(kRun, "gpipe");
   CHECK(gpipe.refusal.empty());
   CHECK(gpipe.makespan == 33 * kUnit);
   CHECK(gpipe.bubble_ratio == Approx(9.0 / 33));
-  const ScheduleRow one = evaluate_row(kRun, "1f1b");
+  const ScheduleRow one = row_of(kRun, "1f1b");
   CHECK(one.makespan == 33 * kUnit);
   CHECK(gpipe.peak_bytes == Approx(2 * one.peak_bytes));
   const io::Config config = config_of(kRun);
@@ -61,9 +65,9 @@ TEST_CASE("schedules with several chunks run the same model") {
   // A stage is half a rank's layers: F = 0.5, B = 1. The bubble is (p - 1)(F + B), half of 1f1b's.
   const Assignments interleaved = with_schedule(kRun, "interleaved-1f1b");
   CHECK(interleaved.at("costs.per") == "\"rank\"");
-  CHECK(interleaved.at("costs.forward") == "1");
-  CHECK(interleaved.at("costs.backward") == "2");
-  const ScheduleRow row = evaluate_row(kRun, "interleaved-1f1b");
+  CHECK(interleaved.at("costs.forward") == "1.0");
+  CHECK(interleaved.at("costs.backward") == "2.0");
+  const ScheduleRow row = row_of(kRun, "interleaved-1f1b");
   CHECK(row.chunks == 2);
   CHECK(row.makespan == (8 * 3 + 3 * 3 / 2) * kUnit + kUnit / 2);
 }
@@ -78,41 +82,41 @@ TEST_CASE("costs and sizes with units are dealt out like plain numbers") {
   plain["costs.backward"] = "20";
   plain["memory.activation_bytes"] = "1500000000";
   // Costs per stage become costs per rank, which two chunks share.
-  const ScheduleRow with_units = evaluate_row(literal, "interleaved-1f1b");
-  const ScheduleRow without = evaluate_row(plain, "interleaved-1f1b");
+  const ScheduleRow with_units = row_of(literal, "interleaved-1f1b");
+  const ScheduleRow without = row_of(plain, "interleaved-1f1b");
   CHECK(with_units.refusal.empty());
   CHECK(with_units.makespan == without.makespan);
   CHECK(with_units.peak_bytes == without.peak_bytes);
   // 1f1b holds p = 4 activations of 1.5 GB on its first rank.
-  CHECK(evaluate_row(literal, "1f1b").peak_text == "6.0 GB");
-  CHECK(evaluate_row(literal, "1f1b").peak_note == "6.0 GB (5.6 GiB) of activations");
+  CHECK(row_of(literal, "1f1b").peak_text == "6.0 GB");
+  CHECK(row_of(literal, "1f1b").peak_note == "6.0 GB (5.6 GiB) of activations");
 }
 
 TEST_CASE("relative sizes are told in activations of a stage under edit") {
-  CHECK(evaluate_row(kRun, "1f1b").peak_text == "4");
-  CHECK(evaluate_row(kRun, "1f1b").peak_note == "4 activations of a stage");
+  CHECK(row_of(kRun, "1f1b").peak_text == "4");
+  CHECK(row_of(kRun, "1f1b").peak_note == "4 activations of a stage");
   // Interleaved, rank 0 begins with (v - 1) p + 2 (p - 1) + 1 = 11 forwards, each of half of what was a stage.
-  CHECK(evaluate_row(kRun, "interleaved-1f1b").peak_note == "5.5 activations of a stage");
+  CHECK(row_of(kRun, "interleaved-1f1b").peak_note == "5.5 activations of a stage");
   // The other way round a rank holds two stages: 11 of them, and each of 1f1b's 4 is two.
   Assignments interleaved = kRun;
   interleaved["schedule"] = "\"interleaved-1f1b\"";
   interleaved["chunks"] = "2";
-  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "11");
-  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "8");
+  CHECK(row_of(interleaved, "interleaved-1f1b").peak_text == "11");
+  CHECK(row_of(interleaved, "1f1b").peak_text == "8");
   // Per rank, a stage's activation is that of all of a rank's layers.
   interleaved["costs.per"] = "\"rank\"";
-  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "5.5");
-  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "4");
+  CHECK(row_of(interleaved, "interleaved-1f1b").peak_text == "5.5");
+  CHECK(row_of(interleaved, "1f1b").peak_text == "4");
   // Sizes do not change the count: 3 for an activation of any stage.
   interleaved["costs.per"] = "\"stage\"";
   interleaved["memory.activation_bytes"] = "3";
-  CHECK(evaluate_row(interleaved, "interleaved-1f1b").peak_text == "11");
-  CHECK(evaluate_row(interleaved, "1f1b").peak_text == "8");
+  CHECK(row_of(interleaved, "interleaved-1f1b").peak_text == "11");
+  CHECK(row_of(interleaved, "1f1b").peak_text == "8");
 }
 
 TEST_CASE("runs without a flush are compared by the time of one update") {
   // Warm-up and cool-down, (p - 1)(F + B) = 9, come once for all updates of m (F + B) = 24.
-  const ScheduleRow row = evaluate_row(kRun, "pipedream-2bw");
+  const ScheduleRow row = row_of(kRun, "pipedream-2bw");
   CHECK(row.updates > 1);
   CHECK(row.makespan == (24 * row.updates + 9) * kUnit);
   CHECK(row.update_time() == Approx((24 + 9.0 / row.updates) * kUnit));
@@ -127,7 +131,7 @@ TEST_CASE("the schedule under edit keeps its options, others drop what they do n
   const Assignments one = with_schedule(grouped, "1f1b");
   CHECK_FALSE(one.contains("options.group_size"));
   CHECK_FALSE(one.contains("chunks"));
-  CHECK(one.at("costs.forward") == "2");  // two chunks of 1
+  CHECK(one.at("costs.forward") == "2.0");  // two chunks of 1
   CHECK(one.at("costs.per") == "\"rank\"");
   CHECK_FALSE(with_schedule(kRun, "custom").contains("ranks"));
   CHECK_THROWS_AS(with_schedule(kRun, "2f2b"), InputError);
@@ -136,16 +140,15 @@ TEST_CASE("the schedule under edit keeps its options, others drop what they do n
 TEST_CASE("a schedule that refuses the shape says why, a run that is too large is left out") {
   Assignments odd = kRun;
   odd["ranks"] = "5";
-  const ScheduleRow dualpipe = evaluate_row(odd, "dualpipe");
+  const ScheduleRow dualpipe = row_of(odd, "dualpipe");
   CHECK(dualpipe.refusal.find("even") != std::string::npos);
   Assignments large = kRun;
   large["ranks"] = "1024";
   large["microbatches"] = "1000";  // 3 p m = 3.07e6 ops
-  CHECK(evaluate_row(large, "1f1b").refusal.find("too large") != std::string::npos);
+  CHECK(row_of(large, "1f1b").refusal.find("too large") != std::string::npos);
   // Few ops, but too many ranks.
-  CHECK(
-      evaluate_row({{"schedule", "\"1f1b\""}, {"ranks", "32768"}, {"microbatches", "1"}}, "gpipe").refusal ==
-      "too large for a table of all schedules; simulate it by itself");
+  CHECK(row_of({{"schedule", "\"1f1b\""}, {"ranks", "32768"}, {"microbatches", "1"}}, "gpipe").refusal ==
+        "too large for a table of all schedules; simulate it by itself");
 }
 
 TEST_CASE("the table follows the configuration, sorted") {

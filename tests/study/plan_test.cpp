@@ -8,6 +8,7 @@
 #include <pipeloom/error.hpp>
 #include "study/plan/shown/plan_picture.hpp"
 #include "study/plan/shown/plan_shown.hpp"
+#include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
@@ -44,7 +45,7 @@ PlanOptions options() {
 }
 
 Plan plan_of(const Assignments& workload, const PlanOptions& asked = options()) {
-  return study::make_plan(workload, asked, {});
+  return study::make_plan(study::config_of(workload), asked, {});
 }
 
 Bytes largest(const std::vector<Bytes>& values) {
@@ -77,7 +78,7 @@ TEST_CASE("numbers of a plan's candidates are those of their configurations") {
     CHECK(candidate.proven == (candidate.bound.value == candidate.makespan));
     CHECK(validate(*candidate.run.schedule).empty());
     if (candidate.searched()) continue;  // its order is a file that nobody wrote here
-    const Run again = study::evaluate(study::config_of(candidate.config), {});
+    const Run again = study::evaluate(study::config_of(study::assignments_of(candidate.config)), {});
     CHECK(again.metrics->step_time == candidate.step_time);
     CHECK(again.metrics->bubble_ratio == candidate.bubble_ratio);
   }
@@ -263,7 +264,8 @@ TEST_CASE("a plan makes pairs where they take less than their ops, and only ther
   CHECK(best.step_time <= 25 * kUnit);
   workload["schedule"] = "\"1f1b-overlap\"";
   CHECK(best.step_time < study::evaluate(study::config_of(workload), {}).metrics->step_time);
-  const Run again = study::evaluate_schedule(best.order, "order", study::config_of(best.config), {});
+  const Run again =
+      study::evaluate_schedule(best.order, "order", study::config_of(study::assignments_of(best.config)), {});
   CHECK(again.metrics->step_time == best.step_time);
   CHECK(study::plan_page(paired, {}).find(" with these pairs") != std::string::npos);
 }

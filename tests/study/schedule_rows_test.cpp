@@ -6,6 +6,7 @@
 
 #include "schedules/generator.hpp"
 #include "study/report/metric.hpp"
+#include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
@@ -27,13 +28,18 @@ const ScheduleRow& row_named(const std::vector<ScheduleRow>& rows, const std::st
   return *found;
 }
 
+study::Workload workload(Assignments run) {
+  run.try_emplace("schedule", "\"gpipe\"");
+  return study::workload_of(study::config_of(run));
+}
+
 }  // namespace
 
 TEST_CASE(
     "every schedule has a row: those that fit by step time, then those over the limit, then the refused") {
   const Assignments run = {
       {"ranks", "4"}, {"microbatches", "8"}, {"memory.limit_bytes", "4"}, {"memory.activation_bytes", "1"}};
-  const std::vector<ScheduleRow> rows = study::schedule_rows(run, {});
+  const std::vector<ScheduleRow> rows = study::schedule_rows(workload(run), {});
   CHECK(rows.size() == schedules::all().size());
   // (m + p - 1)(F + B) = 11 * 3; 1f1b keeps p = 4 activations, gpipe all 8.
   const ScheduleRow& one = row_named(rows, "1f1b");
@@ -63,7 +69,7 @@ TEST_CASE("a model's rows are its runs, whatever the chunks") {
                            {"costs.hardware", "\"h100\""}};
   for (const char* name : {"1f1b", "zbv", "interleaved-1f1b"}) {
     INFO(name);
-    const ScheduleRow row = study::evaluate_row(run, name, {});
+    const ScheduleRow row = study::evaluate_row(workload(run), name, {});
     REQUIRE(row.refusal.empty());
     Assignments own = run;
     own["schedule"] = '"' + std::string(name) + '"';
@@ -84,9 +90,9 @@ TEST_CASE("a model's rows hold what its ranks hold, whatever the chunks of the g
                            {"costs.hardware", "\"h100\""}};
   for (const char* name : {"1f1b", "zbv", "interleaved-1f1b"}) {
     INFO(name);
-    const ScheduleRow row = study::evaluate_row(run, name, {});
+    const ScheduleRow row = study::evaluate_row(workload(run), name, {});
     REQUIRE(row.refusal.empty());
-    const Run alone = study::evaluate(study::config_of(study::with_schedule(run, name)));
+    const Run alone = study::evaluate(study::with_schedule(workload(run), name));
     CHECK(std::to_string(static_cast<Bytes>(row.peak_bytes)) ==
           study::text_of(study::find_metric("peak_activation_bytes"), alone));
   }
@@ -96,9 +102,9 @@ TEST_CASE("a costs file says what rows take: of two chunks each has half") {
   const std::filesystem::path path = test::temporary_path("rows_costs.json");
   std::ofstream(path) << R"({"forward": 4, "backward_input": 4, "backward_weight": 4})";
   const Assignments run = {{"ranks", "4"}, {"microbatches", "8"}, {"costs", '"' + path.string() + '"'}};
-  CHECK(study::evaluate_row(run, "1f1b", {}).step_time == 11 * 12 * kUnit);
+  CHECK(study::evaluate_row(workload(run), "1f1b", {}).step_time == 11 * 12 * kUnit);
   // zbv with F = I = W = 2: six a microbatch and chunk, and p - 1 = 3 forwards of idle time: 8 * 2 * 6 + 3 * 2.
-  CHECK(study::evaluate_row(run, "zbv", {}).step_time == (8 * 2 * 6 + 3 * 2) * kUnit);
+  CHECK(study::evaluate_row(workload(run), "zbv", {}).step_time == (8 * 2 * 6 + 3 * 2) * kUnit);
   std::filesystem::remove(path);
 }
 

@@ -8,9 +8,10 @@
 
 #include "study/estimate/estimated_run.hpp"
 #include "study/plan/plan.hpp"
-#include "study/plan/shown/plan_shown.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/shown/plan_shown.hpp"
 #include "study/plan/targets.hpp"
+#include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 
@@ -65,7 +66,7 @@ Plan plan_of(const Assignments& workload, std::initializer_list<Vary> vary, doub
   study::PlanOptions options;
   for (const Vary one : vary) options.vary.add(one);
   options.seconds = seconds;
-  return study::make_plan(workload, options, {});
+  return study::make_plan(study::config_of(workload), options, {});
 }
 
 /// Orders of F = I = W = R = 1 that may run forwards again.
@@ -167,8 +168,8 @@ TEST_CASE("a plan recomputes on the stages that hold too much, and on no others"
   CHECK(&plan.candidates.front() == some);
   // Rank 0: 3 stashes and the one that is whole again, 3 + 10; ranks 2 and 3 hold 2 and 1 whole ones.
   CHECK(some->peaks == std::vector<Bytes>{13, 12, 20, 10});
-  CHECK(some->config.at("options.recompute") == R"({"keep": 0, "stages": [0, 1]})");
-  const Run again = study::evaluate(study::config_of(some->config), {});
+  CHECK(study::assignments_of(some->config).at("options.recompute") == R"({"keep": 0, "stages": [0, 1]})");
+  const Run again = study::evaluate(study::config_of(study::assignments_of(some->config)), {});
   CHECK(again.metrics->step_time == some->step_time);
 }
 
@@ -185,8 +186,8 @@ TEST_CASE(
     CHECK(candidate.searched() == (candidate.order != nullptr));
     if (!candidate.searched()) continue;
     CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
-    const Run again =
-        study::evaluate_schedule(candidate.order, "order", study::config_of(candidate.config), {});
+    const Run again = study::evaluate_schedule(candidate.order, "order",
+                                               study::config_of(study::assignments_of(candidate.config)), {});
     CHECK(again.metrics->step_time == candidate.step_time);
   }
   const auto is_searched = [](const PlanCandidate& one) {
@@ -225,7 +226,7 @@ TEST_CASE("what copies activations to the host copies those of as few stages as 
   // Rank 0 alone holds 4 activations where there is room for three.
   const PlanCandidate* some = find(plan, "1f1b, offload on stage 0");
   REQUIRE(some != nullptr);
-  CHECK(study::config_of(some->config).options.offload.stages == std::vector{0});
+  CHECK(study::config_of(study::assignments_of(some->config)).options.offload.stages == std::vector{0});
   for (const Op op : some->run.schedule->ops())
     if (op.kind() == OpKind::Offload) CHECK(op.stage() == Stage(0));
 }
@@ -250,7 +251,7 @@ TEST_CASE("reloads are issued as far ahead as is best, and what to paste says it
   for (const int ahead : {1, 2, 3, 4, 6, 8}) shortest = std::min(shortest, step_of(ahead));
   CHECK(all->step_time == shortest);
   CHECK(all->step_time < step_of(1));
-  const int ahead = study::config_of(all->config).options.offload.prefetch;
+  const int ahead = study::config_of(study::assignments_of(all->config)).options.offload.prefetch;
   CHECK(study::paste_text(*all, nullptr, "")
             .find("offload    activations to the host behind their forward, stages all; loaded " +
                   std::to_string(ahead) + " ops ahead\n") != std::string::npos);
@@ -270,7 +271,8 @@ TEST_CASE("orders are searched with the copies that run beside them") {
   // The file holds the order alone: its copies are an option of the configuration.
   CHECK_FALSE(found->queues().has_copies());
   CHECK(study::over_limit_text(found->run).empty());
-  const Run again = study::evaluate_schedule(found->order, "order", study::config_of(found->config), {});
+  const Run again = study::evaluate_schedule(found->order, "order",
+                                             study::config_of(study::assignments_of(found->config)), {});
   CHECK(again.metrics->step_time == found->step_time);
   // It is the best: nothing else is as short. Two passes at a time are what fits without copies, and each is 4 * 8 on its way.
   CHECK(&plan.candidates.front() == &*found);
@@ -289,7 +291,7 @@ TEST_CASE("which stages offload is chosen with the order where costs are given, 
   study::PlanOptions options;
   for (const Vary one : {Vary::Offload, Vary::Order}) options.vary.add(one);
   options.seconds = 0.5;
-  const Plan plan = study::make_plan(workload, options, {});
+  const Plan plan = study::make_plan(study::config_of(workload), options, {});
   REQUIRE_FALSE(plan.candidates.empty());
   const PlanCandidate& best = plan.candidates.front();
   CHECK(best.name == "searched linear, offload on stage 0");
@@ -297,7 +299,8 @@ TEST_CASE("which stages offload is chosen with the order where costs are given, 
   const PlanCandidate* all = find(plan, "searched linear, offload all");
   REQUIRE(all != nullptr);
   CHECK(best.step_time < all->step_time);
-  const Run again = study::evaluate_schedule(best.order, "order", study::config_of(best.config), {});
+  const Run again =
+      study::evaluate_schedule(best.order, "order", study::config_of(study::assignments_of(best.config)), {});
   CHECK(again.metrics->step_time == best.step_time);
 }
 
@@ -313,7 +316,7 @@ TEST_CASE("some stages recompute and others offload in one design") {
   study::PlanOptions options;
   for (const Vary one : {Vary::Recompute, Vary::Offload, Vary::Order}) options.vary.add(one);
   options.seconds = 0.5;
-  const Plan plan = study::make_plan(workload, options, {});
+  const Plan plan = study::make_plan(study::config_of(workload), options, {});
   REQUIRE_FALSE(plan.candidates.empty());
   const PlanCandidate& best = plan.candidates.front();
   CHECK(best.name == "searched linear, recompute full on stage 0, offload on stage 1");
@@ -365,7 +368,7 @@ TEST_CASE("under p95 orders with copies are weighed by it, too") {
   options.seconds = 0.5;
   const auto best_of = [&](study::PlanObjective objective) {
     options.objective = objective;
-    return study::make_plan(workload, options, {}).candidates.front();
+    return study::make_plan(study::config_of(workload), options, {}).candidates.front();
   };
   const PlanCandidate steady = best_of(study::PlanObjective::P95);
   const PlanCandidate shortest = best_of(study::PlanObjective::StepTime);
@@ -390,7 +393,7 @@ TEST_CASE("which stages offload is chosen together with placement and order") {
     for (const Vary one : vary) options.vary.add(one);
     options.seconds = 0.7;
     options.threads = 2;
-    const Plan plan = study::make_plan(workload, options, {});
+    const Plan plan = study::make_plan(study::config_of(workload), options, {});
     REQUIRE_FALSE(plan.candidates.empty());
     return plan.candidates.front();
   };
@@ -399,7 +402,7 @@ TEST_CASE("which stages offload is chosen together with placement and order") {
   CHECK(static_cast<double>(with.step_time) < 0.9 * static_cast<double>(without.step_time));
   CHECK(with.name.find("offload on stage") != std::string::npos);
   CHECK(study::over_limit_text(with.run).empty());
-  const OffloadOption offload = study::config_of(with.config).options.offload;
+  const OffloadOption offload = study::config_of(study::assignments_of(with.config)).options.offload;
   CHECK_FALSE(offload.stages.empty());
   CHECK(offload.stages.size() < static_cast<std::size_t>(with.run.schedule->stages()));
 }
@@ -418,7 +421,7 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
     study::PlanOptions options;
     for (const Vary one : vary) options.vary.add(one);
     options.seconds = 2;
-    const Plan plan = study::make_plan(workload, options, {});
+    const Plan plan = study::make_plan(study::config_of(workload), options, {});
     REQUIRE_FALSE(plan.candidates.empty());
     return plan.candidates.front();
   };
@@ -428,7 +431,7 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
   CHECK(static_cast<double>(together.step_time) < 0.99 * static_cast<double>(apart.step_time));
   CHECK(together.name.find("layers with it, recompute ") != std::string::npos);
   // What was chosen is what is printed: the configuration, the limit, and the run of both.
-  const io::Config config = study::config_of(together.config);
+  const io::Config config = study::config_of(study::assignments_of(together.config));
   CHECK(config.options.recompute.on);
   CHECK_FALSE(config.options.recompute.stages.empty());
   CHECK(config.options.recompute.stages.size() < static_cast<std::size_t>(together.run.schedule->stages()));
@@ -446,14 +449,14 @@ TEST_CASE("where no schedule fits with the layers as they are, some fit with oth
   // The last of four stages holds the head besides its 8 of 32 layers and is alone over the limit; with fewer layers it is not.
   study::PlanOptions options;
   for (const Vary one : {Vary::Recompute, Vary::Layers}) options.vary.add(one);
-  const Plan plan = study::make_plan({{"ranks", "4"},
-                                      {"microbatches", "8"},
-                                      {"schedule", "\"1f1b\""},
-                                      {"costs.model", "\"llama3-8b\""},
-                                      {"costs.hardware", "\"h100\""},
-                                      {"costs.seq", "4096"},
-                                      {"costs.flash", "false"},
-                                      {"memory.limit_bytes", "44000000000"}},
+  const Plan plan = study::make_plan(study::config_of({{"ranks", "4"},
+                                                       {"microbatches", "8"},
+                                                       {"schedule", "\"1f1b\""},
+                                                       {"costs.model", "\"llama3-8b\""},
+                                                       {"costs.hardware", "\"h100\""},
+                                                       {"costs.seq", "4096"},
+                                                       {"costs.flash", "false"},
+                                                       {"memory.limit_bytes", "44000000000"}}),
                                      options, {});
   CHECK(std::ranges::all_of(plan.over, [](const auto& one) { return one.layers == std::vector(4, 8); }));
   CHECK(std::ranges::any_of(plan.over, [](const auto& one) { return one.name == "1f1b, recompute full"; }));
@@ -470,19 +473,19 @@ TEST_CASE("for a target recomputation stays one for all stages") {
   for (const Vary one : {Vary::Order, Vary::Recompute, Vary::Layers}) options.vary.add(one);
   options.seconds = 1;
   options.target = &study::target_named("torch-2.15");
-  const Plan plan = study::make_plan({{"ranks", "4"},
-                                      {"microbatches", "8"},
-                                      {"schedule", "\"1f1b\""},
-                                      {"costs.model", "\"llama3-8b\""},
-                                      {"costs.hardware", "\"h100\""},
-                                      {"costs.micro_batch", "2"},
-                                      {"costs.flash", "false"},
-                                      {"memory.limit_bytes", "60000000000"}},
+  const Plan plan = study::make_plan(study::config_of({{"ranks", "4"},
+                                                       {"microbatches", "8"},
+                                                       {"schedule", "\"1f1b\""},
+                                                       {"costs.model", "\"llama3-8b\""},
+                                                       {"costs.hardware", "\"h100\""},
+                                                       {"costs.micro_batch", "2"},
+                                                       {"costs.flash", "false"},
+                                                       {"memory.limit_bytes", "60000000000"}}),
                                      options, {});
   REQUIRE_FALSE(plan.candidates.empty());
   for (const PlanCandidate& candidate : plan.candidates) {
     CAPTURE(candidate.name);
-    CHECK(study::config_of(candidate.config).options.recompute.stages.empty());
+    CHECK(study::config_of(study::assignments_of(candidate.config)).options.recompute.stages.empty());
   }
 }
 

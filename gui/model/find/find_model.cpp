@@ -93,7 +93,7 @@ void FindModel::start(Session& session) {
       "find",
       [this, &session, workload, options, shared = shared_](const Cancelled& cancelled) -> Jobs::Finish {
         return [this, &session, workload, answer = seek(workload, options, *shared, cancelled)] {
-          take(session, answer, workload);
+          take(session, answer);
         };
       });
 }
@@ -114,9 +114,9 @@ FindModel::Answer FindModel::seek(const Assignments& workload, study::PlanOption
     return !shared.ended && !cancelled;
   };
   try {
-    return {
-        std::make_shared<const study::Plan>(study::make_plan(workload, options, window_limits(cancelled))),
-        ""};
+    return {std::make_shared<const study::Plan>(
+                study::make_plan(config_of(workload), options, window_limits(cancelled))),
+            ""};
   } catch (const Error& error) {
     return {nullptr, error.line()};
   } catch (const Stopped& stopped) {
@@ -126,13 +126,12 @@ FindModel::Answer FindModel::seek(const Assignments& workload, study::PlanOption
   }
 }
 
-void FindModel::take(Session& session, Answer answer, Assignments workload) {
+void FindModel::take(Session& session, Answer answer) {
   running_ = false;
   problem_ = std::move(answer.problem);
   picture_ = {};
   rows_.clear();
   plan_ = std::move(answer.plan);
-  workload_ = std::move(workload);
   if (plan_) {
     rows_ = rows_of(*plan_);
     picture_ = FindPicture(*plan_, rows_);
@@ -140,7 +139,7 @@ void FindModel::take(Session& session, Answer answer, Assignments workload) {
       problem_ = "Nothing fits under the limit: the table of schedules says what is missing.";
   }
   auto& table = session.part<ScheduleTable>();
-  table.show_found(found_schedules(rows_, workload_));
+  table.show_found(found_schedules(rows_));
 }
 
 void FindModel::end() const {
@@ -190,7 +189,7 @@ void FindModel::show(Session& session, std::string_view name) {
     return session.part<ScheduleTable>().tick(session, to_activate_, true);
   }
   keep_present(session);
-  session.part<ConfigModel>().replace(session, config_to_take(*found->candidate, workload_));
+  session.part<ConfigModel>().replace(session, study::assignments_of(found->candidate->config));
 }
 
 bool FindModel::update(Session& session) {

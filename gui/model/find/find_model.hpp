@@ -80,7 +80,7 @@ class FindModel : public Part {
   };
   [[nodiscard]] Answer seek(const Assignments& workload, study::PlanOptions options, Shared& shared,
                             const Cancelled& cancelled) const;
-  void take(Session& session, Answer answer, Assignments workload);
+  void take(Session& session, Answer answer);
 
   FindQuestion question_;
   std::function<void()> wake_;
@@ -90,7 +90,6 @@ class FindModel : public Part {
   bool stale_ = false;
   std::string shown_progress_;  // of the update before
   std::string problem_;
-  Assignments workload_;  // of plan_
   std::uint64_t revision_ = 0;
   std::shared_ptr<const study::Plan> plan_;
   std::vector<FindRow> rows_;

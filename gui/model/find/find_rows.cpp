@@ -77,11 +77,6 @@ bool is_registered(const std::string& name) {
                              [&](const schedules::Generator& one) { return one.name == name; });
 }
 
-/// What is given for all of its stages is in parts of what the workload says.
-bool counts_in_parts(const PlanCandidate& candidate) {
-  return candidate.peak_unit != 1;
-}
-
 }  // namespace
 
 std::vector<FindRow> rows_of(const Plan& plan) {
@@ -95,23 +90,13 @@ std::vector<FindRow> rows_of(const Plan& plan) {
   return out;
 }
 
-Assignments config_to_take(const PlanCandidate& candidate, const Assignments& workload) {
-  if (!counts_in_parts(candidate)) return candidate.config;
-  Assignments out = with_schedule(workload, candidate.schedule);
-  for (const auto& [key, value] : candidate.config)
-    if (key == "chunks" || key.starts_with("options.")) out[key] = value;
-  return out;
-}
-
-std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows, const Assignments& workload) {
+std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows) {
   std::vector<FoundSchedule> out;
   for (const FindRow& one : rows) {
     if (is_registered(one.row.name)) continue;
     const PlanCandidate& candidate = *one.candidate;
-    if (candidate.searched())
-      out.push_back({one.row, candidate.config, std::make_shared<const Run>(candidate.run)});
-    else
-      out.push_back({one.row, config_to_take(candidate, workload), nullptr});
+    out.push_back({one.row, study::assignments_of(candidate.config),
+                   candidate.searched() ? std::make_shared<const Run>(candidate.run) : nullptr});
   }
   return out;
 }

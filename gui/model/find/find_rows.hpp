@@ -22,12 +22,8 @@ struct FindRow {
 /// Those that fit first, best first; then those over the limit. The plan outlives them.
 [[nodiscard]] std::vector<FindRow> rows_of(const study::Plan& plan);
 
-/// The configuration that makes it, from the one that was searched for. REQUIRES: a candidate that no search made.
-[[nodiscard]] Assignments config_to_take(const study::PlanCandidate& candidate, const Assignments& workload);
-
 /// What the table of schedules does not have already: rows with a name that no registered schedule has.
-[[nodiscard]] std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows,
-                                                         const Assignments& workload);
+[[nodiscard]] std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows);
 
 /// "zbv, recompute full: 985.9 ms, -18.7 %, 56.8 GB, 1.2 % above the bound"
 [[nodiscard]] std::string winner_text(const study::Plan& plan, const FindRow& winner);

@@ -10,6 +10,7 @@
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/effective_config.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
@@ -224,23 +225,39 @@ void ScheduleTable::show_found(std::vector<FoundSchedule> found) {
   sort();
 }
 
-void ScheduleTable::ask(Session& session, std::uint64_t revision,
-                        const std::shared_ptr<const Assignments>& assignments, std::size_t index) {
+void ScheduleTable::ask(Session& session, std::uint64_t revision, const std::shared_ptr<Asked>& asked,
+                        std::size_t index) {
   asked_ = revision;
   session.jobs.submit(
-      "schedules",
-      [this, &session, revision, assignments, index](const Cancelled& cancelled) -> Jobs::Finish {
-        auto row = std::make_shared<ScheduleRow>(
-            evaluate_row(*assignments, schedules::all()[index].name, cancelled));
-        return [this, &session, revision, assignments, index, row] {
+      "schedules", [this, &session, revision, asked, index](const Cancelled& cancelled) -> Jobs::Finish {
+        auto row = std::make_shared<ScheduleRow>(row_of(*asked, schedules::all()[index].name, cancelled));
+        return [this, &session, revision, asked, index, row] {
           if (asked_ != revision) return;  // a newer configuration is under way
           take(std::move(*row));
           if (index + 1 < schedules::all().size())
-            ask(session, revision, assignments, index + 1);
+            ask(session, revision, asked, index + 1);
           else
             shown_ = revision;
         };
       });
+}
+
+/// The first row reads the configuration for all.
+ScheduleRow ScheduleTable::row_of(Asked& asked, const std::string& schedule, const Cancelled& cancelled) {
+  ScheduleRow row;
+  row.name = schedule;
+  try {
+    if (!asked.workload && asked.problem.empty())
+      asked.workload = study::workload_of(config_of(asked.assignments), window_limits(cancelled));
+    if (asked.workload) return evaluate_row(*asked.workload, schedule, cancelled);
+  } catch (const Error& error) {
+    asked.problem = error.what();
+  } catch (const Stopped& ended) {
+    row.refusal = ended.what();
+    return row;
+  }
+  row.refusal = asked.problem;
+  return row;
 }
 
 void ScheduleTable::mark_stale(std::uint64_t revision) {
@@ -275,7 +292,7 @@ bool ScheduleTable::update(Session& session) {
   if (config.pending()) return false;
   if (config.revision() != asked_ && rows_wanted(session))
     ask(session, config.revision(),
-        std::make_shared<const Assignments>(with_shape(session, config.assignments())), 0);
+        std::make_shared<Asked>(Asked{with_shape(session, config.assignments()), std::nullopt, ""}), 0);
   if (config.revision() != ticked_revision_) refresh_ticked(session, config);
   return false;
 }
@@ -291,9 +308,11 @@ struct Stacked {
 Stacked simulate_stacked(const Assignments& assignments, const std::string& schedule,
                          const Cancelled& cancelled) {
   try {
-    const io::Config config = config_of(with_schedule(assignments, schedule));
+    const Limits limits = window_limits(cancelled);
+    const io::Config config =
+        study::with_schedule(study::workload_of(config_of(assignments), limits), schedule);
     require_shown(config);
-    Run run = study::evaluate(config, window_limits(cancelled));
+    Run run = study::evaluate(config, limits);
     std::string title = title_of(*run.effective);
     return {build_run(std::move(run), std::move(title), RunSource::Configuration, ""), ""};
   } catch (const Error& error) {
@@ -425,9 +444,22 @@ Assignments with_shape(const Session& session, Assignments assignments) {
   return assignments;
 }
 
-ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
+Assignments with_schedule(const Assignments& assignments, const std::string& schedule) {
+  if (schedule != io::kCustomSchedule) (void)schedules::find(schedule);
+  try {
+    const study::Workload workload = study::workload_of(config_of(assignments));
+    return study::with_changes(study::with_costs_inlined(assignments), workload.config,
+                               study::with_schedule(workload, schedule));
+  } catch (const Error&) {  // what is wrong with it is told where it is edited
+    Assignments out = assignments;
+    out["schedule"] = io::json_string(schedule);
+    return out;
+  }
+}
+
+ScheduleRow evaluate_row(const study::Workload& workload, const std::string& schedule,
                          const Cancelled& cancelled) {
-  ScheduleRow row{study::evaluate_row(assignments, schedule, window_limits(cancelled))};
+  ScheduleRow row{study::evaluate_row(workload, schedule, window_limits(cancelled))};
   row.synchronous = !schedules::find(schedule).generator->requirements.takes.has(Option::Updates);
   return row;
 }

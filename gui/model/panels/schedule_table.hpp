@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,12 +62,14 @@ struct FoundSchedule {
   std::shared_ptr<const Run> run;
 };
 
-using study::with_schedule;
+/// The configuration of study::with_schedule(), what stays the same as it was typed. One that cannot be read gets the schedule's name and
+/// nothing else. Throws InputError for a name that no schedule has.
+[[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
 /// A configuration with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
 /// One row, under the window's limits. Throws nothing.
-[[nodiscard]] ScheduleRow evaluate_row(const Assignments& assignments, const std::string& schedule,
+[[nodiscard]] ScheduleRow evaluate_row(const study::Workload& workload, const std::string& schedule,
                                        const Cancelled& cancelled = {});
 
 class ScheduleTable : public Part {
@@ -110,9 +113,16 @@ class ScheduleTable : public Part {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
+  /// What all rows are of: the workload once it has been read, or why it cannot be.
+  struct Asked {
+    Assignments assignments;
+    std::optional<study::Workload> workload;
+    std::string problem;
+  };
   /// Evaluates row `index` of the registry, then those after it; between them, an edit's simulation has its turn.
-  void ask(Session& session, std::uint64_t revision, const std::shared_ptr<const Assignments>& assignments,
-           std::size_t index);
+  void ask(Session& session, std::uint64_t revision, const std::shared_ptr<Asked>& asked, std::size_t index);
+  [[nodiscard]] static ScheduleRow row_of(Asked& asked, const std::string& schedule,
+                                          const Cancelled& cancelled);
   void take(ScheduleRow row);
   void mark_stale(std::uint64_t revision);
   /// Stacked runs that were closed elsewhere are not ticked any more.

@@ -350,6 +350,7 @@ struct Recompute : One<RecomputeOption>, Unpatched {
   static constexpr bool kIsGroup = true;
   static void read(RecomputeOption& member, const Value& value, const ReadContext& context);
   static bool has(const RecomputeOption& member) { return member.on || !member.modules.empty(); }
+  static std::string_view word(const RecomputeOption& member) { return member.on ? "full" : "none"; }
   static std::size_t hash(const RecomputeOption& member) { return member.on ? 1 : 0; }
 };
 /// Its modules: words separated by commas.
@@ -377,6 +378,7 @@ struct Offload : One<OffloadOption>, Unpatched {
   static constexpr bool kIsGroup = true;
   static void read(OffloadOption& member, const Value& value, const ReadContext& context);
   static bool has(const OffloadOption& member) { return member.on; }
+  static std::string_view word(const OffloadOption& member) { return member.on ? "all" : "none"; }
   static std::size_t hash(const OffloadOption& member) { return member.on ? 1 : 0; }
 };
 

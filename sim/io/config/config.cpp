@@ -96,32 +96,6 @@ void require_shape(const Config& config) {
   }
 }
 
-/// Samples of a step say how many microbatches it has.
-void derive_microbatches(Config& config) {
-  const cost::ModelSpec& spec = config.costs.model;
-  if (!spec.global_batch) return;
-  const Where& where = config.place_of("costs.global_batch");
-  const long long samples = static_cast<long long>(spec.micro_batch) * spec.data;
-  if (*spec.global_batch % samples != 0)
-    throw InputError(
-        where,
-        fmt::format("costs.global_batch = {} is no multiple of micro_batch * dp = {}; take {}",
-                    *spec.global_batch, samples, std::max(samples, *spec.global_batch / samples * samples)));
-  const auto microbatches = static_cast<int>(*spec.global_batch / samples);
-  const Key& key = *find_config_key("microbatches");
-  if (!config.given.has(id_of(key))) {
-    config.microbatches = microbatches;
-    config.given.add_derived(id_of(key));
-  } else if (config.microbatches != microbatches) {
-    throw InputError(
-        where,
-        fmt::format(
-            "costs.global_batch = {} gives {} microbatches of {} samples, but microbatches = {}; leave "
-            "one of them out",
-            *spec.global_batch, microbatches, samples, config.microbatches));
-  }
-}
-
 /// What a key is about must be there.
 void require_needed(const Config& config) {
   for (const Key& key : config_keys())
@@ -201,6 +175,42 @@ void inline_costs_file(Document& document) {
     throw InputError(file.root().where(),
                      "a costs file holds an object, such as {\"forward\": 1, \"backward\": 2}");
   document.set("costs", file.root(), path);
+}
+
+void mark_given(Config& config, std::string_view path) {
+  config.given.add_derived(id_of(*find_config_key(path)));
+}
+
+void reset_option(Config& config, std::string_view path) {
+  const Key& key = *find_config_key(path);
+  if (key.take != nullptr) key.take(config, Config());
+  config.given.drop(id_of(key));
+  for (const KeyId id : children_of(&key)) reset_option(config, config_keys()[id].path);
+}
+
+void derive_microbatches(Config& config) {
+  const cost::ModelSpec& spec = config.costs.model;
+  if (!spec.global_batch) return;
+  const Where& where = config.place_of("costs.global_batch");
+  const long long samples = static_cast<long long>(spec.micro_batch) * spec.data;
+  if (*spec.global_batch % samples != 0)
+    throw InputError(
+        where,
+        fmt::format("costs.global_batch = {} is no multiple of micro_batch * dp = {}; take {}",
+                    *spec.global_batch, samples, std::max(samples, *spec.global_batch / samples * samples)));
+  const auto microbatches = static_cast<int>(*spec.global_batch / samples);
+  const Key& key = *find_config_key("microbatches");
+  if (!config.given.has(id_of(key))) {
+    config.microbatches = microbatches;
+    config.given.add_derived(id_of(key));
+  } else if (config.microbatches != microbatches) {
+    throw InputError(
+        where,
+        fmt::format(
+            "costs.global_batch = {} gives {} microbatches of {} samples, but microbatches = {}; leave "
+            "one of them out",
+            *spec.global_batch, microbatches, samples, config.microbatches));
+  }
 }
 
 bool looks_like_file(std::string_view text) {

@@ -34,6 +34,8 @@ class GivenKeys {
   void add(KeyId id, const Where& where);
   /// The value follows from others, so that it is neither given nor a default.
   void add_derived(KeyId id) { given_.set(id); }
+  /// The key has its default again.
+  void drop(KeyId id) { given_.reset(id); }
   /// Another value of a key that is given has taken its place.
   void move(KeyId id, const Where& where);
 
@@ -74,6 +76,14 @@ enum class Needs : unsigned char { Run, CostsOnly };
 /// unknown keys, wrong types, numbers out of range (p, m, v: 1 .. 2^20), negative times, models that this version does not have.
 /// A costs file that "costs" names is read too. What depends on the schedule (lengths of arrays, stages of tables) is checked when costs are resolved.
 [[nodiscard]] Config read_run_config(const Value& root, Needs needs = Needs::Run);
+
+/// Says that the configuration has a value of its own for the key at `path`, which was stored in its member. REQUIRES: the key exists.
+void mark_given(Config& config, std::string_view path);
+/// Gives an option, and the keys below it, their defaults. REQUIRES: `path` is a key of "options".
+void reset_option(Config& config, std::string_view path);
+/// Where costs.global_batch is given: the microbatches that follow from it and costs.micro_batch * costs.dp. Throws InputError where samples do
+/// not divide, or where other microbatches are given.
+void derive_microbatches(Config& config);
 
 /// Puts the content of a costs file in the place of its name, so that single costs can be set on top of it:
 /// "costs": "measured.json" names a file, relative to the configuration's folder, that holds what "costs" may hold. Throws

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/io/json/file.hpp"
 #include "sim/io/json/text_writer.hpp"
 #include "sim/kinds.hpp"
 
@@ -119,6 +120,39 @@ std::string changed_text(const Key& key, const Config& config, const Config& oth
   return out.empty() ? out : "{" + out + "}";
 }
 
+/// Whether the key is part of a value that a word may stand for.
+bool is_below_word(std::string_view path) {
+  const Key* group = find_config_key(path.substr(0, std::min(path.rfind('.'), path.size())));
+  return group != nullptr && group->path != path && group->word != nullptr;
+}
+
+/// "\"full\"" where all keys of the group have their defaults, else those that hold as an object.
+std::string text_of_group(const Key& group, const Config& config, const Config& otherwise) {
+  EffectiveConfig all;
+  static_cast<Config&>(all) = config;
+  bool is_word = true;
+  std::string out;
+  for (const KeyId id : in_written_order(&group)) {
+    const Key& key = config_keys()[id];
+    const std::string text = value_text(key, config);
+    if (text.empty() || (key.holds != nullptr && !key.holds(all))) continue;
+    is_word = is_word && text == value_text(key, otherwise);
+    out += fmt::format("{}\"{}\": {}", out.empty() ? "" : ", ", name_of(key), text);
+  }
+  return is_word ? fmt::format("\"{}\"", group.word(config)) : "{" + out + "}";
+}
+
+/// Files that the configuration names, as seen from the working folder.
+void with_paths_of_files(Config& config) {
+  const auto resolve = [&](std::string_view key, std::string& name, bool is_file) {
+    if (is_file && !name.empty() && name != "-") name = relative_to(config.place_of(key).file, name);
+  };
+  cost::ModelSpec& model = config.costs.model;
+  resolve("schedule", config.options.file, true);
+  resolve("costs.model", model.model, looks_like_file(model.model));
+  resolve("costs.hardware", model.hardware, looks_like_file(model.hardware));
+}
+
 class Writer {
  public:
   explicit Writer(const EffectiveConfig& config) : config_(config), out_(stream_) {}
@@ -211,6 +245,25 @@ std::string changed_text(std::string_view path, const Config& config) {
   Config otherwise;
   otherwise.costs.unit = config.costs.unit;
   return changed_text(*find_config_key(path), config, otherwise);
+}
+
+std::map<std::string, std::string> stated_keys(const Config& config) {
+  Config otherwise;
+  otherwise.costs.unit = config.costs.unit;
+  EffectiveConfig all;
+  static_cast<Config&>(all) = config;
+  with_paths_of_files(all);
+  std::map<std::string, std::string> out;
+  const auto state = [&](const Key& key) {
+    if (key.read == nullptr || is_below_word(key.path)) return;
+    std::string text = key.word != nullptr ? text_of_group(key, all, otherwise) : value_text(key, all);
+    const std::string usual =
+        key.word != nullptr ? text_of_group(key, otherwise, otherwise) : value_text(key, otherwise);
+    if (!text.empty() && (config.given.has(id_of(key)) || text != usual))
+      out.emplace(key.path, std::move(text));
+  };
+  std::ranges::for_each(config_keys(), state);
+  return out;
 }
 
 std::string effective_config_text(const EffectiveConfig& config) {

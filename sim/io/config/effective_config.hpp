@@ -2,6 +2,7 @@
 
 // A configuration as it holds: what was given, every default and what follows from both.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ void collect_origins(EffectiveConfig& config, const Config& given, const std::ve
 
 /// The value of key or group `path` as JSON, of a group the keys that say another thing than a configuration without them. "" if none does.
 [[nodiscard]] std::string changed_text(std::string_view path, const Config& config);
+
+/// Path -> JSON of every key that is given, or has another value than a configuration without it; set one after another they give the same
+/// run. Options whose keys belong together (options.recompute) are one value. Names of files are relative to the working folder.
+[[nodiscard]] std::map<std::string, std::string> stated_keys(const Config& config);
 
 /// It as one line of JSON: the "config" key of a report.
 [[nodiscard]] std::string effective_config_text(const EffectiveConfig& config);

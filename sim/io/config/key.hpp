@@ -120,8 +120,12 @@ struct Key : KeyRow {
   void (*read)(Config& config, const Value& value, const ReadContext& context) = nullptr;
   /// Whether the configuration has a value.
   bool (*has)(const Config& config) = nullptr;
+  /// Stores the value that `from` has. Of options only.
+  void (*take)(Config& config, const Config& from) = nullptr;
   /// Writes it as JSON; null for groups, whose keys are written. REQUIRES: has().
   void (*write)(const Key& key, TextWriter& out, const Config& config) = nullptr;
+  /// Of a group that a word may stand for: the word, where all keys below it have their defaults.
+  std::string_view (*word)(const Config& config) = nullptr;
   /// Stores what reading this JSON would; `index` is the entry of an array, or kWhole. False if the value must be read in full. Null for
   /// keys that are always read in full.
   bool (*patch)(const Key& key, Config& config, std::size_t index, std::string_view json,

@@ -46,6 +46,14 @@ bool has(const Config& config) {
   return Codec::has(Place::of(config));
 }
 template <class Codec, class Place>
+void take(Config& config, const Config& from) {
+  Place::of(config) = Place::of(from);
+}
+template <class Codec, class Place>
+std::string_view word(const Config& config) {
+  return Codec::word(Place::of(config));
+}
+template <class Codec, class Place>
 void write(const Key& key, TextWriter& out, const Config& config) {
   Codec::write(out, Place::of(config), codec::Context{key, config.costs.unit});
 }
@@ -71,7 +79,10 @@ constexpr Key key(const KeyRow& row) {
   out.form = &Codec::kForm;
   out.read = detail::read<Codec, Place>;
   out.has = detail::has<Codec, Place>;
-  if constexpr (!codec::is_group<Codec>) out.write = detail::write<Codec, Place>;
+  if constexpr (codec::is_group<Codec>)
+    out.word = detail::word<Codec, Place>;
+  else
+    out.write = detail::write<Codec, Place>;
   out.patches_whole = Codec::kPatchesWhole;
   out.patches_entries = Codec::kPatchesEntries;
   if constexpr (Codec::kPatchesWhole || Codec::kPatchesEntries) out.patch = detail::patch<Codec, Place>;
@@ -84,6 +95,7 @@ constexpr Key option(KeyRow row) {
   row.group = KeyClass::Option;
   row.role = KeyRole::Decision;
   Key out = key<Codec, MemberAt<&Config::options, members...>>(row);
+  out.take = detail::take<Codec, MemberAt<&Config::options, members...>>;
   out.mix = detail::mix<Codec, MemberAt<members...>>;
   return out;
 }

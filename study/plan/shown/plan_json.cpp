@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "sim/io/json/text_writer.hpp"
 #include "study/plan/shown/plan_shown.hpp"
@@ -24,10 +25,9 @@ void write_orders(io::JsonWriter& out, const Schedule& schedule) {
   out.close();
 }
 
-/// Values of the configuration are JSON already.
-void write_config(io::JsonWriter& out, const Assignments& config) {
+void write_config(io::JsonWriter& out, const io::Config& config) {
   out.line(kIndent).key("config").object();
-  for (const auto& [key, value] : config) out.key(key).raw(value);
+  for (const auto& [key, value] : io::stated_keys(config)) out.key(key).raw(value);
   out.close();
 }
 

@@ -161,7 +161,7 @@ std::string torch_lines(const PlanCandidate& winner, const std::string& word, co
 }
 
 bool has_own_layers(const PlanCandidate& winner) {
-  return winner.config.contains("costs.layers") && !winner.layers.empty();
+  return winner.config.given.has("costs.layers") && !winner.layers.empty();
 }
 
 /// torchtitan's names of what each stage consists of, as TOML and JSON write lists.
@@ -188,7 +188,7 @@ std::string stages_lines(const PlanCandidate& winner) {
   if (has_own_layers(winner))
     out += fmt::format("  {:<11}{} of stages 0 to {}\n", "layers", fmt::join(winner.layers, ", "),
                        winner.layers.size() - 1);
-  const ScheduleOptions options = config_of(winner.config).options;
+  const ScheduleOptions& options = winner.config.options;
   const auto where = [](const std::vector<int>& stages) {
     return stages.empty() ? std::string("all") : stage_ranges_text(stages);
   };
