@@ -29,7 +29,7 @@ namespace {
 struct PlanCommand {
   ModelOptions run;
   std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out,
-      pareto;
+      pareto, headroom;
   bool chart = false;
   bool force = false;
   PrintOptions print;
@@ -70,7 +70,9 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "order for CONFIG's own placement");
   list.option("--target", options.target, "torch-2.15|torchtitan|areal|megatron", "Only what this can run");
   list.option("--limit", options.run.limit, "BYTES",
-              "Memory of a device; default CONFIG's or the hardware's");
+              "What a rank may hold; default CONFIG's, or the device's memory less the headroom");
+  list.option("--headroom", options.headroom, "SHARE",
+              "Of the device's memory, that stays free for the allocator and NCCL: 0.05 or 5%, the default");
   list.option("--budget", options.budget, "SECONDS", "How long the searches may take, about; default 2");
   list.option("--seed", options.seed, "N", "Of the searches; default 1: equal seeds give equal plans");
   list.option("-j,--jobs", options.threads, "N", "Threads; default all cores");
@@ -86,7 +88,13 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
       .under("The workload");
   list.option("--microbatches", options.run.microbatches, "M", "m, instead of --global-batch")
       .under("The workload");
-  list.option("--schedule", options.run.schedule, "SCHEDULE", "What runs now; default CONFIG's, or 1f1b")
+  list.option("--chunks", options.run.chunks, "V",
+              "v, stages of a rank: of what runs now, and without --vary chunks of every schedule that takes "
+              "a number")
+      .under("The workload");
+  list.option(
+          "--schedule", options.run.schedule, "SCHEDULE",
+          "What runs now; default CONFIG's. Without either, changes are against interleaved 1F1B at its best")
       .under("The workload");
   list.option("--set", options.run.set, "PATH=VALUE", "Any key of a configuration; repeatable")
       .repeatable()
@@ -103,8 +111,22 @@ bool is_configuration(const io::Value& root) {
          std::ranges::any_of(kKeys, [&](const char* key) { return root.find(key) != nullptr; });
 }
 
+/// A workload, and whether anybody said which schedule runs it now.
+struct Asked {
+  io::Document workload;
+  bool runs_now = true;
+};
+
+/// Throws InputError where nothing says what ops cost: ranks and microbatches alone are no workload.
+void require_costs(const io::Value& root) {
+  if (root.find("costs") != nullptr) return;
+  throw InputError(Where{"CONFIG"},
+                   "there is no workload; give a configuration, a model and its --hardware (pipeloom plan "
+                   "llama3-70b --hardware h100 --ranks 16 --tp 8), or --schedule for one of unit costs");
+}
+
 /// The configuration that CONFIG is or names, with the options on top.
-io::Document workload_of(PlanCommand& options) {
+Asked workload_of(PlanCommand& options) {
   ModelOptions run = options.run;
   io::Document base;
   const std::filesystem::path path(run.model);
@@ -117,12 +139,25 @@ io::Document workload_of(PlanCommand& options) {
     run.model = options.run.model;  // a model's own file
     base = {};
   }
-  return document_of(run, std::move(base)).document;
+  const bool has_file = !base.root().keys().empty();
+  ModelDocument made = document_of(run, std::move(base));
+  const bool runs_now =
+      std::ranges::none_of(made.origins, [](const auto& one) { return one.first == "schedule"; });
+  if (!has_file && !runs_now) require_costs(made.document.root());
+  if (!runs_now && run.chunks && *run.chunks != "1")
+    made.document.set("schedule", "\"interleaved-1f1b\"", "schedule");
+  return {std::move(made.document), runs_now};
 }
 
-study::VarySet vary_of(const std::optional<std::string>& text, bool model) {
-  std::string words =
-      text.value_or(model ? "schedule,chunks,placement,order,layers" : "schedule,chunks,placement,order");
+/// What varies where --vary is not given: chunks only where --chunks does not say how many.
+std::string usual_vary(bool model, bool chunks) {
+  std::string out = "schedule,placement,order";
+  if (!chunks) out += ",chunks";
+  if (model) out += ",layers";
+  return out;
+}
+
+study::VarySet vary_of(const std::string& words) {
   study::VarySet out;
   for (const std::string& word : split(words, ',')) {
     const auto vary = study::vary_named(trimmed(word));
@@ -134,6 +169,20 @@ study::VarySet vary_of(const std::optional<std::string>& text, bool model) {
     out.add(*vary);
   }
   return out;
+}
+
+/// "0.05" or "5%".
+std::optional<double> share_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(text->c_str(), &end);
+  const bool percent = std::string_view(end) == "%";
+  const double share = percent ? number / 100 : number;
+  if (text->empty() || (*end != '\0' && !percent) || !(share >= 0) || share >= 1)
+    throw InputError(Where{"--headroom"},
+                     fmt::format("found '{}'; allowed is a share from 0 up to 1, such as 0.05 or 5%",
+                                 shortened(*text, 64)));
+  return share;
 }
 
 double seconds_of(const std::optional<std::string>& text) {
@@ -156,9 +205,10 @@ study::PlanOptions plan_options(const PlanCommand& command, bool model) {
     else
       out.objective = *objective;
   }
-  out.vary = vary_of(command.vary, model);
+  out.vary = vary_of(command.vary.value_or(usual_vary(model, command.run.chunks.has_value())));
   if (command.target) out.target = &study::target_named(*command.target);
   out.seconds = seconds_of(command.budget);
+  out.headroom = share_of(command.headroom);
   if (command.seed) out.seed = static_cast<std::uint64_t>(parse_count("--seed", *command.seed, 0, kMaxIndex));
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   out.threads = command.threads ? parse_count("--jobs", *command.threads, 1, 1024) : cores;
@@ -235,9 +285,10 @@ ExitCode run_plan(PlanCommand& options) {
   if (options.schedule_out) require_free(*options.schedule_out, options.force);
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
   if (options.pareto) require_free(*options.pareto, options.force);
-  const io::Document document = workload_of(options);
-  const io::Config workload = io::read_run_config(document.root());
+  const Asked given = workload_of(options);
+  const io::Config workload = io::read_run_config(given.workload.root());
   study::PlanOptions asked = plan_options(options, !workload.costs.model.model.empty());
+  asked.runs_now = given.runs_now || !asked.vary.has(study::Vary::Schedule);
   const study::Plan plan = make_plan(workload, asked, !options.output.quiet);
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());

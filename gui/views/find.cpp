@@ -13,6 +13,7 @@
 #include "gui/model/find/find_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "study/plan/shown/plan_facts.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -154,6 +155,7 @@ void draw_winner(Ui& ui, const FindModel& model) {
     wrapped_text(winner_text(*model.plan(), model.rows().front()));
     note_item(ui, "find/winner");
   }
+  for (const std::string& line : study::fact_lines(*model.plan())) muted_text(ui, line);
   muted_text(ui, model.counts_text());
   note_item(ui, "find/counts");
   for (const study::PlanAdvice& advice : model.plan()->advice) muted_text(ui, advice.text);

@@ -72,24 +72,18 @@ class Candidate(Result):
         return simulate(Schedule(self["orders"]) if name == "custom" else name, set=settings)
 
 
-def _with_orders(row: dict[str, Any]) -> dict[str, Any]:
-    """Texts of queues as lists of entries; they are lists already in a plan that was pickled."""
-    orders = [queue.split() if isinstance(queue, str) else queue for queue in row.get("orders", [])]
-    return {**row, "orders": orders}
-
-
 class Plan(Result):
     """What ``plan`` found, the best first. ``interrupted`` says that Ctrl-C ended the search: it is then the best so far."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         super().__init__(data)
-        self["candidates"] = [Candidate(_with_orders(row)) for row in self.get("candidates", [])]
-        if "baseline" in self:
-            self["baseline"] = Candidate(_with_orders(self["baseline"]))
+        self["candidates"] = [Candidate(row) for row in self.get("candidates", [])]
+        if self.get("baseline") is not None:
+            self["baseline"] = Candidate(self["baseline"])
 
     if TYPE_CHECKING:
         candidates: list[Candidate]
-        baseline: Candidate
+        baseline: Candidate | None
 
     @property
     def best(self) -> Candidate:

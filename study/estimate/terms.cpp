@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/io/config/effective_config.hpp"
+#include "study/estimate/accuracy.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -44,13 +45,6 @@ StepTerm term_of(std::string_view name, double seconds) {
 double seconds_of(Ticks ticks) {
   return static_cast<double>(ticks) / 1e12;
 }
-
-/// How near such estimates came to measured steps; docs/estimate.md says to which.
-constexpr std::string_view kBand =
-    "estimate, not measured: such numbers came within 2 % (B200, one node), 4 % (H100, B200 and GB200, dense "
-    "models in 8 bits), 5 % (A100, zero-bubble runs) and 9 % (A100, many nodes) of measured steps in the "
-    "mean, 42 % at worst, but were half of them for experts on H100; one measured step and "
-    "`pipeloom calibrate` bring this to 1 or 2 %";
 
 /// REQUIRES: a kind that pass_ticks() takes.
 Ticks estimated_ticks(const estimate::Stage& stage, OpKind kind) {
@@ -109,7 +103,7 @@ std::vector<cost::Origin> origins_of(const EstimatedRun& run) {
   const estimate::Setting& setting = run.costs().setting;
   out.emplace_back("model", setting.model->source);
   if (setting.hardware != nullptr) out.emplace_back("hardware", setting.hardware->source);
-  out.emplace_back("times", setting.model->profile ? "measured layer profile" : std::string(kBand));
+  out.emplace_back("times", setting.model->profile ? "measured layer profile" : accuracy_text());
   return out;
 }
 

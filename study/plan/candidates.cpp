@@ -155,14 +155,17 @@ std::vector<Variant> variants_of(const Workload& workload, const PlanOptions& op
     const std::string refusal =
         options.target != nullptr ? target_refusal(*options.target, generator.name) : "";
     if (!refusal.empty()) {
-      rejected.push_back({generator.name, refusal});
+      rejected.push_back({generator.name, refusal, Refusal::Target});
     } else if (generator.requirements.takes.has(Option::Updates)) {
-      rejected.push_back({generator.name, "updates weights in between, which changes the training"});
-    } else if (generator.requirements.slow_search) {
-      rejected.push_back({generator.name, "its own search takes a while; the plan searches orders itself"});
-    } else if (generator.requirements.takes.has(Option::Slices)) {
       rejected.push_back(
-          {generator.name, "what smaller pieces of a sequence cost is not known; simulate it by itself"});
+          {generator.name, "updates weights in between, which changes the training", Refusal::LeftOut});
+    } else if (generator.requirements.slow_search) {
+      rejected.push_back({generator.name, "its own search takes a while; the plan searches orders itself",
+                          Refusal::LeftOut});
+    } else if (generator.requirements.takes.has(Option::Slices)) {
+      rejected.push_back({generator.name,
+                          "what smaller pieces of a sequence cost is not known; simulate it by itself",
+                          Refusal::LeftOut});
     } else {
       add_schedule(workload, generator, options, out);
     }

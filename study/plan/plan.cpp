@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <thread>
 #include <tuple>
@@ -20,7 +21,9 @@
 #include "study/plan/candidates.hpp"
 #include "study/plan/codesign.hpp"
 #include "study/plan/orders.hpp"
+#include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/squeeze.hpp"
 #include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -31,6 +34,8 @@ constexpr std::array<std::string_view, 6> kObjectives = {"step_time",    "makesp
                                                          "tokens_per_s", "peak_bytes", "p95"};
 constexpr std::array<std::string_view, kVaries> kVaryNames = {
     "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order"};
+constexpr std::array<std::string_view, kRefusals.size()> kRefusalNames = {"over_limit", "target", "left_out",
+                                                                          "cannot_run", "not_tried"};
 /// For how many of the best candidates a p95 is found.
 constexpr std::size_t kScenarioCandidates = 8;
 /// Of the best candidates, so many get their layers dealt out anew.
@@ -39,6 +44,10 @@ constexpr std::size_t kDealtOut = 3;
 constexpr std::size_t kRelieved = 16;
 /// Of the placements and memories that orders are searched for, so many of the best are searched on where there are more.
 constexpr std::size_t kSearchedOn = 3;
+/// Of the steps that are as good as the best, so many on different stages are held in less; each of the searches for that may take so small a share of
+/// the budget.
+constexpr std::size_t kSqueezed = 2;
+constexpr double kSqueezeShare = 16;
 /// Characters of a name that may say its layers.
 constexpr std::size_t kLongestLayers = 48;
 
@@ -68,11 +77,16 @@ class Planner {
 
   Plan run() {
     require_workload();
+    plan_.room = leave_headroom(workload_.config, options_.headroom);
     find_baseline();
+    plan_.workload = workload_.config;
     try_variants(variants_of(workload_, options_, plan_.rejected));
     add_relieved();
     if (options_.vary.has(Vary::Layers) && has_model(workload_.config)) add_balanced();
-    if (options_.vary.has(Vary::Order)) add_searched();
+    if (options_.vary.has(Vary::Order)) {
+      add_searched();
+      add_lightest();
+    }
     sort_out();
     if (!plan_.candidates.empty() && !ended_) plan_.advice = advice_of(plan_, options_, limits_);
     return std::move(plan_);
@@ -99,7 +113,8 @@ class Planner {
       plan_.baseline = candidate_of(variant, std::move(run));
       plan_.baseline->name = plan_.baseline->schedule;
     } catch (const ScheduleError& error) {
-      plan_.warnings.push_back(std::string("what runs now has no numbers: ") + error.what());
+      if (options_.runs_now)
+        plan_.warnings.push_back(std::string("what runs now has no numbers: ") + error.what());
       workload_ = workload_of(std::move(workload_.config), limits_);
     }
   }
@@ -149,8 +164,9 @@ class Planner {
   void take(PlanCandidate candidate, const std::string& memory_of) {
     if (!options_.vary.has(Vary::Placement) && plan_.baseline &&
         candidate.placement != plan_.baseline->placement) {
-      plan_.rejected.push_back(
-          {candidate.name, "has other stages on its ranks, and --vary leaves placement out"});
+      plan_.rejected.push_back({candidate.name,
+                                "has other stages on its ranks, and --vary leaves placement out",
+                                Refusal::LeftOut});
       return;
     }
     const std::string over = over_limit_text(candidate.run);
@@ -158,7 +174,7 @@ class Planner {
       names_[candidate.name] = memory_of;
       plan_.candidates.push_back(std::move(candidate));
     } else {
-      plan_.rejected.push_back({candidate.name, over});
+      plan_.rejected.push_back({candidate.name, over, Refusal::OverLimit});
       over_.emplace_back(std::move(candidate), memory_of);
     }
   }
@@ -210,7 +226,9 @@ class Planner {
   [[nodiscard]] std::vector<const PlanCandidate*> best_first() const {
     std::vector<const PlanCandidate*> out;
     for (const PlanCandidate& candidate : plan_.candidates) out.push_back(&candidate);
-    std::ranges::stable_sort(out, [this](const auto* a, const auto* b) { return key(*a) < key(*b); });
+    std::ranges::stable_sort(out, [this](const auto* a, const auto* b) {
+      return key_of(*a, options_.objective) < key_of(*b, options_.objective);
+    });
     return out;
   }
 
@@ -234,7 +252,8 @@ class Planner {
     search(searched, seconds);
     if (in_rounds) {
       std::ranges::stable_sort(searched, [this](const Searched& a, const Searched& b) {
-        return a.found && (!b.found || key(*a.found) < key(*b.found));
+        return a.found &&
+               (!b.found || key_of(*a.found, options_.objective) < key_of(*b.found, options_.objective));
       });
       search(std::span(searched).first(kSearchedOn), seconds);
     }
@@ -244,6 +263,49 @@ class Planner {
     for (const auto& [candidate, memory_of] : over_) over.push_back(&candidate);
     if (auto best = codesigned_candidate(best_first(), over, options_, limits_))
       plan_.candidates.push_back(std::move(*best));
+  }
+
+  /// Of the steps that are as good as the best, orders that hold less.
+  void add_lightest() {
+    if (plan_.candidates.empty()) return;
+    if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
+    if (options_.objective == PlanObjective::PeakBytes || options_.objective == PlanObjective::P95) return;
+    std::vector<std::pair<std::size_t, PlanCandidate>> found;
+    for (const PlanCandidate* one : to_squeeze()) {
+      const std::int64_t work = search_work(options_.seconds / kSqueezeShare, options_.threads);
+      if (auto less = squeezed_candidate(*one, options_, limits_, work))
+        found.emplace_back(one - plan_.candidates.data(), std::move(*less));
+    }
+    for (auto& [from, less] : found) take_lighter(plan_.candidates[from], std::move(less));
+  }
+
+  /// Of the steps that are as good as the best those on stages of published schedules, which are the same under every limit; where none is, the best.
+  [[nodiscard]] std::vector<const PlanCandidate*> to_squeeze() const {
+    std::set<Kin> published;
+    for (const PlanCandidate& one : plan_.candidates)
+      if (!one.searched()) published.insert(kin_of(one));
+    for (const auto& [one, memory_of] : over_)
+      published.insert({one.placement, one.chunks, memory_of, one.layers});
+    std::vector<const PlanCandidate*> out;
+    const std::vector<const PlanCandidate*> best = best_first();
+    for (const PlanCandidate* one : best) {
+      if (!is_same(*one, *best.front(), options_.objective) || out.size() == kSqueezed) break;
+      if (is_searchable(*one->run.schedule) && published.erase(kin_of(*one)) > 0) out.push_back(one);
+    }
+    return out.empty() ? std::vector{best.front()} : out;
+  }
+
+  [[nodiscard]] Kin kin_of(const PlanCandidate& one) const {
+    const auto found = names_.find(one.name);
+    return {one.placement, one.chunks, found == names_.end() ? "" : found->second, one.layers};
+  }
+
+  /// An order that was found is replaced by one that is no longer and holds less.
+  void take_lighter(PlanCandidate& from, PlanCandidate less) {
+    if (!from.searched() || less.step_time > from.step_time)
+      return plan_.candidates.push_back(std::move(less));
+    less.name = from.name;
+    from = std::move(less);
   }
 
   /// A family, and the order found for it.
@@ -263,25 +325,6 @@ class Planner {
     }
   }
 
-  [[nodiscard]] std::pair<double, double> key(const PlanCandidate& candidate) const {
-    const auto step = static_cast<double>(candidate.step_time);
-    switch (options_.objective) {
-      case PlanObjective::StepTime:
-        return {step, candidate.peak};
-      case PlanObjective::Makespan:
-        return {static_cast<double>(candidate.makespan), step};
-      case PlanObjective::MaxWindow:
-        return {static_cast<double>(candidate.window), step};
-      case PlanObjective::TokensPerS:
-        return {-candidate.tokens_per_s.value_or(0), step};
-      case PlanObjective::PeakBytes:
-        return {candidate.peak, step};
-      case PlanObjective::P95:
-        return {static_cast<double>(candidate.p95.value_or(kMaxTicks)), step};
-    }
-    return {step, 0};
-  }
-
   void measure_peaks() {
     for (auto& [candidate, memory_of] : over_) plan_.over.push_back(std::move(candidate));
     if (plan_.baseline || !plan_.candidates.empty()) {
@@ -294,18 +337,26 @@ class Planner {
 
   void sort_out() {
     measure_peaks();
-    const auto by_key = [this](const PlanCandidate& a, const PlanCandidate& b) { return key(a) < key(b); };
     std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
     tell_apart();
     find_p95();
-    std::ranges::stable_sort(plan_.candidates, by_key);
+    rank(plan_.candidates, options_.objective);
     find_baseline_among();
-    if (plan_.baseline)
-      for (auto* list : {&plan_.candidates, &plan_.over})
-        for (PlanCandidate& candidate : *list)
-          candidate.change =
-              static_cast<double>(candidate.step_time) / static_cast<double>(plan_.baseline->step_time) - 1;
+    if (!options_.runs_now) plan_.baseline.reset();
+    find_changes();
     find_front();
+  }
+
+  void find_changes() {
+    const PlanCandidate* other = compared_with(plan_);
+    if (other == nullptr) return;
+    const auto step = static_cast<double>(other->step_time);
+    const auto compare = [&](PlanCandidate& one) {
+      one.change = static_cast<double>(one.step_time) / step - 1;
+    };
+    std::ranges::for_each(plan_.candidates, compare);
+    std::ranges::for_each(plan_.over, compare);
+    if (plan_.baseline) compare(*plan_.baseline);
   }
 
   /// Names that several candidates have say how these differ.
@@ -322,7 +373,7 @@ class Planner {
   }
 
   void find_baseline_among() {
-    if (!plan_.baseline) return;
+    if (!plan_.baseline || !options_.runs_now) return;
     const Assignments own = assignments_of(plan_.baseline->config);
     const auto same = [&](const PlanCandidate& candidate) {
       return candidate.schedule == plan_.baseline->schedule && assignments_of(candidate.config) == own;
@@ -374,6 +425,9 @@ std::string_view name_of(PlanObjective objective) {
 }
 std::optional<PlanObjective> objective_named(std::string_view name) {
   return named<PlanObjective>(kObjectives, name);
+}
+std::string_view name_of(Refusal refusal) {
+  return kRefusalNames[static_cast<std::size_t>(refusal)];
 }
 std::string_view name_of(Vary vary) {
   return kVaryNames[static_cast<std::size_t>(vary)];

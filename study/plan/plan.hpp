@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <pipeloom/run.hpp>
+#include "study/plan/headroom.hpp"
 #include "study/plan/targets.hpp"
 #include "study/run/workload.hpp"
 
@@ -61,6 +62,9 @@ struct PlanOptions {
   double seconds = 2;              ///< how long the searches may take, about: work is counted, not time
   std::uint64_t seed = 1;
   int threads = 1;
+  std::optional<double> headroom = {};  ///< share of the device that stays free; nothing: kDefaultHeadroom
+  bool runs_now =
+      true;  ///< whether the workload's schedule is what runs now; false: nobody said one, and it is only where to begin
   std::string schedule_file = {};  ///< where the winner's order will be, for configurations that name it
   /// Told what is being done and the best so far, "" before there is one; false ends the plan with what it has. May be empty.
   std::function<bool(const std::string& doing, const std::string& best)> progress = {};
@@ -78,7 +82,7 @@ struct PlanCandidate {
   std::optional<Ticks> p95 = {};
   std::optional<double> tokens_per_s = {};
   std::optional<double> change =
-      {};  ///< of the step against the baseline, -0.18 for 18 % shorter; of its own updates where it has several
+      {};  ///< of the step against compared_with(), -0.18 for 18 % shorter; of its own updates where it has several
   double bubble_ratio = 0;
   std::vector<Bytes> peaks = {};  ///< [rank], in the run's units (MemoryModel::parts)
   double peak = 0;                ///< of the fullest rank, in bytes: comparable between candidates
@@ -97,9 +101,23 @@ struct PlanCandidate {
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
 };
 
+/// Why something is no candidate.
+enum class Refusal : std::uint8_t {
+  OverLimit,  ///< it runs and holds too much
+  Target,     ///< the target cannot run it
+  LeftOut,  ///< --vary leaves it out, or every plan does: it changes the training, or what it costs is not known
+  CannotRun,  ///< it refuses the workload
+  NotTried    ///< the plan was over before
+};
+inline constexpr std::array kRefusals = {Refusal::OverLimit, Refusal::Target, Refusal::LeftOut,
+                                         Refusal::CannotRun, Refusal::NotTried};
+/// "over_limit", "target", "left_out", "cannot_run", "not_tried".
+[[nodiscard]] std::string_view name_of(Refusal refusal);
+
 struct PlanRejected {
   std::string name;
   std::string why;
+  Refusal refusal = Refusal::CannotRun;
 };
 struct PlanAdvice {
   std::string text;
@@ -111,8 +129,10 @@ struct Plan {
   PlanObjective objective = PlanObjective::StepTime;
   double seconds = 0;
   std::uint64_t seed = 0;
-  std::optional<PlanCandidate> baseline =
-      {};  ///< the given configuration, whether it fits or not; nothing where its schedule refuses it
+  io::Config workload = {};  ///< as planned: with the limit that leaves the headroom
+  Room room = {};
+  /// The given configuration, whether it fits or not; nothing where its schedule refuses it, and where nobody said what runs now.
+  std::optional<PlanCandidate> baseline = {};
   std::optional<std::size_t> baseline_among = {};  ///< which of the candidates is the baseline
   bool baseline_fits = false;
   /// Where sizes are relative: an activation of a stage of the workload, in the measure of PlanCandidate::peak; people read peaks in it. Else 0.

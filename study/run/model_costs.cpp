@@ -1,6 +1,7 @@
 #include "study/run/model_costs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -162,6 +163,12 @@ std::shared_ptr<const model::Model> model_of(const io::Config& config) {
   return known_model(path_or_name(config.costs.model.model, where), where);
 }
 
+std::shared_ptr<const hardware::Hardware> hardware_of(const io::Config& config) {
+  const std::string& name = config.costs.model.hardware;
+  const Where& where = config.place_of("costs.hardware");
+  return name.empty() ? nullptr : known_hardware(path_or_name(name, where), where);
+}
+
 namespace {
 
 /// The pipeline that a model is spread over.
@@ -178,16 +185,15 @@ bool runs_in_8_bits(const estimate::Setting& setting) {
 
 estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
   const cost::ModelSpec& spec = config.costs.model;
-  const Where& hardware_place = config.place_of("costs.hardware");
   estimate::Setting out;
   out.model = model_of(config);
   out.head = pipeline.head;
-  if (!spec.hardware.empty())
-    out.hardware = known_hardware(path_or_name(spec.hardware, hardware_place), hardware_place);
-  else if (!out.model->profile)
-    throw InputError(
-        config.place_of("costs.model"),
-        fmt::format("costs.model {} needs costs.hardware, the device that it runs on; add it", spec.model));
+  out.hardware = hardware_of(config);
+  if (!out.hardware && !out.model->profile)
+    throw InputError(config.place_of("costs.model"),
+                     fmt::format("costs.model {} needs costs.hardware, the device that it runs on; add it: "
+                                 "--hardware NAME, one of {}, or a file of your own",
+                                 spec.model, fmt::join(io::hardware_names(), ", ")));
   out.split = {.pipeline = pipeline.ranks,
                .tensor = spec.tensor,
                .data = spec.data,

@@ -42,6 +42,8 @@ struct ModelCosts {
 [[nodiscard]] estimate::Setting setting_of(const io::Config& config, const Schedule& schedule);
 /// The model that costs.model names.
 [[nodiscard]] std::shared_ptr<const model::Model> model_of(const io::Config& config);
+/// The device that costs.hardware names; null where it names none.
+[[nodiscard]] std::shared_ptr<const hardware::Hardware> hardware_of(const io::Config& config);
 /// costs.layers, else the default split, for so many stages.
 [[nodiscard]] std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages);
 

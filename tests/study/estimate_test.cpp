@@ -473,7 +473,8 @@ TEST_CASE("estimate: what does not go together is refused in one line") {
       "c:1:78: error: recomputing core_attn needs costs.model, which says what it takes and keeps; name a "
       "model, or take none or full");
   CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
-        "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it");
+        "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it: "
+        "--hardware NAME, one of a100, b200, gb200, h100, h200, h800, mi300x, mi355x, or a file of your own");
   CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
         "c:1:143: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
   CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==

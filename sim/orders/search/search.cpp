@@ -57,9 +57,11 @@ class Search {
   }
 
  private:
-  [[nodiscard]] bool done() const { return stopped_ || found_.value <= enough(found_.bound.value); }
+  [[nodiscard]] bool done() const { return stopped_ || found_.value <= enough(); }
   /// The value at which nothing more is sought.
-  [[nodiscard]] Ticks enough(Ticks bound) const { return options_.runners_up > 0 ? -1 : bound; }
+  [[nodiscard]] Ticks enough() const {
+    return options_.runners_up > 0 ? -1 : std::max(found_.bound.value, options_.enough);
+  }
 
   void take(const Order& order, Ticks value, const std::string& origin) {
     if (options_.runners_up > 0 && is_near(value)) seen_.push_back({.order = order, .value = value});
@@ -135,14 +137,15 @@ class Search {
     const auto smaller = reduced(problem_);
     const Problem& problem = smaller ? *smaller : problem_;
     std::vector<RankedPolicy> best(kChains);
-    run_chains(smaller ? best_bound(*smaller).value : found_.bound.value, shares_.policies,
-               [&](std::size_t i, Chain& chain) {
-                 RankedPolicy first = policies_[i % policies_.size()];
-                 Player player(problem);
-                 first.value = player.play(first.policy).value_or(kMaxTicks);
-                 first.mean = player.mean_lateness();
-                 best[i] = search_policies(problem, first, chain);
-               });
+    // What is enough for the whole says nothing of a problem with fewer microbatches.
+    const Ticks least = options_.runners_up > 0 || !smaller ? enough() : best_bound(*smaller).value;
+    run_chains(least, shares_.policies, [&](std::size_t i, Chain& chain) {
+      RankedPolicy first = policies_[i % policies_.size()];
+      Player player(problem);
+      first.value = player.play(first.policy).value_or(kMaxTicks);
+      first.mean = player.mean_lateness();
+      best[i] = search_policies(problem, first, chain);
+    });
     Player player(problem_);
     for (const RankedPolicy& found : best) play(player, found.policy);
   }
@@ -151,7 +154,7 @@ class Search {
   template <class Improve>
   void improve_orders(const Improve& improve, double share, const std::string& origin) {
     std::vector<Best> best(kChains);
-    run_chains(found_.bound.value, share, [&](std::size_t i, Chain& chain) {
+    run_chains(enough(), share, [&](std::size_t i, Chain& chain) {
       best[i] = improve(problem_, is_own(i) ? own_order_ : found_.order, kHeats[i], chain);
     });
     for (std::size_t i = 0; i < kChains; ++i)
@@ -183,10 +186,10 @@ class Search {
 
   /// Runs `work(i, chain)` for all chains on the threads, asking the caller meanwhile whether to go on.
   template <class Work>
-  void run_chains(Ticks bound, double share, const Work& work) {
+  void run_chains(Ticks least, double share, const Work& work) {
     ++phase_;
     const auto allowed = static_cast<std::int64_t>(share * static_cast<double>(options_.work));
-    Shared shared{.bound = enough(bound), .enough = std::numeric_limits<std::int64_t>::max()};
+    Shared shared{.bound = least, .enough = std::numeric_limits<std::int64_t>::max()};
     orders::run_chains(
         kChains, options_.threads,
         [&](std::size_t i) {

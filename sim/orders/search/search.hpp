@@ -37,6 +37,8 @@ struct SearchOptions {
   /// How many other orders of nearly the best value to keep. With any the search does all of its work, though an order be proven the best: what
   /// is sought then is how they differ besides.
   std::size_t runners_up = 0;
+  /// A value at which nothing better is sought, besides the bound. Without runners-up.
+  Ticks enough = 0;
   /// Asked now and then from the calling thread; false ends the search with what it has. May be empty.
   std::function<bool(const SearchProgress&)> progress = {};
 };

@@ -3,6 +3,10 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "sim/io/json/text_writer.hpp"
+#include "sim/kinds.hpp"
+#include "sim/text.hpp"
+#include "study/plan/ranking.hpp"
+#include "study/plan/shown/plan_facts.hpp"
 #include "study/plan/shown/plan_shown.hpp"
 
 namespace pipeloom::study {
@@ -21,8 +25,13 @@ void member_or_null(io::JsonWriter& out, std::string_view key, const std::option
 
 void write_orders(io::JsonWriter& out, const Schedule& schedule) {
   out.line(kIndent).key("orders").array();
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) out.text(queue_text(schedule, rank));
-  out.close();
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.line(kIndent + 2).array();
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) { out.text(entry_text(schedule, first, last)); });
+    out.close();
+  }
+  out.close(kIndent);
 }
 
 void write_config(io::JsonWriter& out, const io::Config& config) {
@@ -69,7 +78,12 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
 void write_lists(io::JsonWriter& out, const Plan& plan) {
   out.line(2).key("rejected").array();
   for (const PlanRejected& rejected : plan.rejected)
-    out.line(4).object().member("name", rejected.name).member("why", rejected.why).close();
+    out.line(4)
+        .object()
+        .member("name", rejected.name)
+        .member("reason", name_of(rejected.refusal))
+        .member("why", rejected.why)
+        .close();
   out.close(2);
   out.line(2).key("pareto").array();
   for (const std::size_t i : plan.pareto) {
@@ -97,6 +111,13 @@ std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
                                                          : &plan.candidates.front();
     out.line(2).member("time_unit", any == nullptr ? "unit" : name_of(any->run.timeline.unit));
     out.line(2).key("seconds").number(plan.seconds).line(2).member("seed", plan.seed);
+    out.line(2).key("headroom").number(plan.room.headroom).line(2).key("workload");
+    write_facts(out, plan);
+    out.line(2).key("compared_with");
+    if (const PlanCandidate* other = compared_with(plan))
+      out.text(other->name);
+    else
+      out.null();
     out.line(2).key("baseline");
     if (plan.baseline)
       write_candidate(out, *plan.baseline, orders);

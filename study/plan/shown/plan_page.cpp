@@ -2,13 +2,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "schedules/generator.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/layout/megatron_layout.hpp"
 #include "sim/memory.hpp"
-#include "study/plan/shown/plan_shown.hpp"
+#include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/shown/plan_facts.hpp"
+#include "study/plan/shown/plan_shown.hpp"
+#include "study/plan/shown/plan_words.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
 #include "study/text/table.hpp"
@@ -21,7 +27,7 @@ std::string share_text(double share) {
 }
 
 std::string gap_text(const PlanCandidate& candidate) {
-  if (candidate.proven) return "optimal";
+  if (candidate.proven) return std::string(kOptimal);
   return candidate.bound.value > 0 ? share_text(candidate.gap) : "-";
 }
 
@@ -65,32 +71,47 @@ std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& s
   return out;
 }
 
-/// Rows of the table: candidates, and the baseline at the end where it is none of those that are shown.
+bool is_among(const std::vector<const PlanCandidate*>& rows, const PlanCandidate* row) {
+  return std::ranges::find(rows, row) != rows.end();
+}
+
+/// Where the table has what runs now: among the candidates where it is one.
+const PlanCandidate* baseline_row(const Plan& plan) {
+  if (plan.baseline_among) return &plan.candidates[*plan.baseline_among];
+  return plan.baseline ? &*plan.baseline : nullptr;
+}
+
+/// Rows of the table: candidates, and at the end the best interleaved 1F1B and what runs now where they are none of those that are shown.
 std::vector<const PlanCandidate*> rows_of(const Plan& plan, std::size_t top) {
   std::vector<const PlanCandidate*> out;
   for (std::size_t i = 0; i < std::min(top, plan.candidates.size()); ++i) out.push_back(&plan.candidates[i]);
-  if (plan.baseline_among && *plan.baseline_among >= top)
-    out.push_back(&plan.candidates[*plan.baseline_among]);
-  else if (plan.baseline && !plan.baseline_among)
-    out.push_back(&*plan.baseline);
+  for (const PlanCandidate* one : {best_usual(plan), baseline_row(plan)})
+    if (one != nullptr && !is_among(out, one)) out.push_back(one);
   return out;
 }
 
-/// What stands behind a row: "front", "now", both, or "now, over the limit".
+bool fits(const Plan& plan, const PlanCandidate& candidate) {
+  if (plan.baseline && &candidate == &*plan.baseline) return plan.baseline_fits;
+  return std::ranges::none_of(plan.over, [&](const PlanCandidate& one) { return &one == &candidate; });
+}
+
+/// What stands behind a row: "now, front", "reference", "now, over the limit".
 std::string mark_of(const Plan& plan, const PlanCandidate& candidate) {
-  if (plan.baseline && &candidate == &*plan.baseline)
-    return plan.baseline_fits ? "now" : "now, over the limit";
-  const auto i = static_cast<std::size_t>(&candidate - plan.candidates.data());
-  const bool front = std::ranges::find(plan.pareto, i) != plan.pareto.end();
-  if (plan.baseline_among != i) return front ? "front" : "";
-  return front ? "now, front" : "now";
+  std::vector<std::string> out;
+  const bool front =
+      std::ranges::any_of(plan.pareto, [&](std::size_t i) { return &plan.candidates[i] == &candidate; });
+  if (&candidate == baseline_row(plan)) out.emplace_back(kNow);
+  if (!plan.baseline && &candidate == compared_with(plan)) out.emplace_back(kReference);
+  if (front) out.emplace_back(kFront);
+  if (!fits(plan, candidate)) out.emplace_back(kOver);
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 Shown shown_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) {
   const auto any = [&](auto member) {
     return std::ranges::any_of(rows, [&](const PlanCandidate* row) { return (row->*member).has_value(); });
   };
-  Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), plan.baseline.has_value(),
+  Shown shown{any(&PlanCandidate::tokens_per_s), any(&PlanCandidate::p95), any(&PlanCandidate::change),
               plan.activation, TimeFormat(rows.front()->run.timeline.unit)};
   for (const PlanCandidate* row : rows) {
     shown.time.include(row->step_time);
@@ -99,12 +120,25 @@ Shown shown_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) 
   return shown;
 }
 
-std::string table_of(const Plan& plan, const PlanStyle& style) {
-  const std::vector<const PlanCandidate*> rows = rows_of(plan, style.top);
+std::string table_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows,
+                     const PlanStyle& style) {
   const Shown shown = shown_of(plan, rows);
   Table table(columns_of(shown, rows.front()->run.timeline.unit));
   for (const PlanCandidate* row : rows) table.add_row(cells_of(*row, shown, mark_of(plan, *row)));
   return style.markdown ? table.markdown() : table.text(style.colour);
+}
+
+/// The words of the table that its legend says more of.
+std::vector<std::string> words_in(const Plan& plan, const std::vector<const PlanCandidate*>& rows) {
+  std::vector<std::string> out;
+  for (const PlanCandidate* row : rows) {
+    std::ranges::move(split(mark_of(plan, *row), ','), std::back_inserter(out));
+    std::ranges::move(split(row->name, ','), std::back_inserter(out));
+    out.push_back(gap_text(*row));
+    if (row->searched()) out.emplace_back(kSearched);
+  }
+  for (std::string& word : out) word = std::string(trimmed(word));
+  return out;
 }
 
 /// Whether ops may take less time as pairs: bounds are on orders of the pairs that there are.
@@ -112,37 +146,43 @@ bool may_pair(const Run& run) {
   return run.costs->overlap.rule != OverlapRule::Sum && run.costs->overlap.rule != OverlapRule::Sequential;
 }
 
-/// The winner in a sentence or two.
-std::string headline(const Plan& plan) {
-  const PlanCandidate& winner = plan.candidates.front();
-  std::string out =
-      fmt::format("{}: {} a step", winner.name, time_text(winner.step_time, winner.run.timeline.unit));
-  if (plan.baseline && winner.change)
-    out += fmt::format(", {} {} than {} now", share_text(std::abs(*winner.change)),
-                       *winner.change <= 0 ? "less" : "more", plan.baseline->name);
-  const char* pairs = may_pair(winner.run) ? " with these pairs" : "";
-  if (winner.proven)
-    return out + fmt::format("; no order of these stages{} is shorter ({})", pairs, winner.bound.name);
-  if (winner.bound.value > 0)
-    out += fmt::format("; at most {} above the best possible{} ({})", share_text(winner.gap), pairs,
-                       winner.bound.name);
-  return out;
+/// What it holds: "45.1 GB", "3 activations".
+std::string held_text(const Plan& plan, double peak) {
+  if (plan.activation > 0) return fmt::format("{:.4g} activations", peak / plan.activation);
+  return short_bytes_text(std::llround(peak));
 }
 
-std::string rejected_text(const Plan& plan, const PlanStyle& style) {
-  std::string out;
-  std::size_t left_out = 0;
-  for (const PlanRejected& rejected : plan.rejected) {
-    if (!style.everything && !rejected.why.starts_with("holds")) {
-      ++left_out;
-      continue;
-    }
-    out +=
-        wrapped(fmt::format("{}: {}", rejected.name, rejected.why), static_cast<std::size_t>(style.width), 2);
+/// ", 14.4 % less than 1f1b now"; "" where there is nothing to compare with.
+std::string compared_text(const Plan& plan, const PlanCandidate& winner) {
+  const PlanCandidate* other = compared_with(plan);
+  if (other == nullptr || other == &winner || !winner.change) return "";
+  std::string out = fmt::format(", {} {} than {}", share_text(std::abs(*winner.change)),
+                                *winner.change <= 0 ? "less" : "more", other->name);
+  if (plan.baseline) out += " now";
+  return fits(plan, *other) ? out : out + ", which is over the limit";
+}
+
+std::string bound_text(const PlanCandidate& winner) {
+  const char* pairs = may_pair(winner.run) ? " with these pairs" : "";
+  if (winner.proven) return fmt::format("; no better order exists for these stages{}", pairs);
+  if (winner.bound.value <= 0) return "";
+  return fmt::format("; at most {} above the best order for these stages{}", share_text(winner.gap), pairs);
+}
+
+/// The winner, and what is hardly slower and holds less.
+std::string headline(const Plan& plan, std::size_t width) {
+  const PlanCandidate& winner = plan.candidates.front();
+  std::string out = wrapped(
+      fmt::format("{}: {} a step{}, {}{}", winner.name, time_text(winner.step_time, winner.run.timeline.unit),
+                  compared_text(plan, winner), held_text(plan, winner.peak), bound_text(winner)),
+      width);
+  if (const PlanCandidate* other = cheap_neighbour(plan)) {
+    const double slower = static_cast<double>(other->step_time) / static_cast<double>(winner.step_time) - 1;
+    out += wrapped(fmt::format("{}: {} slower, {} less", other->name, share_text(slower),
+                               held_text(plan, winner.peak - other->peak)),
+                   width);
   }
-  if (left_out > 0)
-    out += fmt::format("  {} cannot run here; -v says why\n", count_text(left_out, "other schedule"));
-  return out.empty() ? "" : "\nNot taken\n" + out;
+  return out;
 }
 
 std::string stages_text(const std::vector<int>& layers, const Placement& placement) {
@@ -240,10 +280,14 @@ std::string paste_text(const PlanCandidate& winner, const Target* target, const 
 }
 
 std::string plan_page(const Plan& plan, const PlanStyle& style) {
+  const auto width = static_cast<std::size_t>(style.width);
   std::string out;
-  if (!plan.candidates.empty()) out += headline(plan) + "\n\n";
-  if (!plan.candidates.empty() || plan.baseline) out += table_of(plan, style);
-  out += rejected_text(plan, style);
+  for (const std::string& line : fact_lines(plan)) out += wrapped(line, width);
+  out += '\n';
+  if (!plan.candidates.empty()) out += headline(plan, width) + '\n';
+  const std::vector<const PlanCandidate*> rows = rows_of(plan, style.top);
+  if (!rows.empty()) out += table_of(plan, rows, style) + legend(words_in(plan, rows), width);
+  out += refusals_text(plan, style);
   if (plan.advice.empty()) return out;
   out += "\nWhat would help\n";
   for (const PlanAdvice& advice : plan.advice) out += "  " + advice.text + '\n';

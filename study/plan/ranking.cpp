@@ -1,0 +1,88 @@
+#include "study/plan/ranking.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+namespace pipeloom::study {
+namespace {
+
+/// What is compared with where nothing runs now.
+constexpr std::string_view kUsual = "interleaved-1f1b";
+
+/// The largest value that counts as the same as this one.
+double same_as(double value) {
+  return value + kSameStep * std::abs(value);
+}
+
+}  // namespace
+
+double value_of(const PlanCandidate& candidate, PlanObjective objective) {
+  switch (objective) {
+    case PlanObjective::StepTime:
+      return static_cast<double>(candidate.step_time);
+    case PlanObjective::Makespan:
+      return static_cast<double>(candidate.makespan);
+    case PlanObjective::MaxWindow:
+      return static_cast<double>(candidate.window);
+    case PlanObjective::TokensPerS:
+      return -candidate.tokens_per_s.value_or(0);
+    case PlanObjective::PeakBytes:
+      return candidate.peak;
+    case PlanObjective::P95:
+      return candidate.p95 ? static_cast<double>(*candidate.p95) : std::numeric_limits<double>::infinity();
+  }
+  return 0;
+}
+
+std::pair<double, double> key_of(const PlanCandidate& candidate, PlanObjective objective) {
+  const auto step = static_cast<double>(candidate.step_time);
+  return {value_of(candidate, objective), objective == PlanObjective::StepTime ? candidate.peak : step};
+}
+
+bool is_same(const PlanCandidate& one, const PlanCandidate& best, PlanObjective objective) {
+  return value_of(one, objective) <= same_as(value_of(best, objective));
+}
+
+void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective) {
+  std::ranges::stable_sort(candidates, {}, [&](const PlanCandidate& one) { return key_of(one, objective); });
+  if (objective == PlanObjective::PeakBytes) return;
+  for (auto first = candidates.begin(); first != candidates.end(); ++first) {
+    const double most = same_as(value_of(*first, objective));
+    if (std::isinf(most)) return;  // what was not measured keeps its place
+    const auto same = std::find_if(first, candidates.end(),
+                                   [&](const PlanCandidate& one) { return value_of(one, objective) > most; });
+    const auto least = std::min_element(
+        first, same, [](const PlanCandidate& a, const PlanCandidate& b) { return a.peak < b.peak; });
+    if (least != first) std::rotate(first, least, least + 1);
+  }
+}
+
+const PlanCandidate* best_usual(const Plan& plan) {
+  const auto fits = std::ranges::find(plan.candidates, kUsual, &PlanCandidate::schedule);
+  if (fits != plan.candidates.end()) return &*fits;
+  const PlanCandidate* out = nullptr;
+  for (const PlanCandidate& one : plan.over)
+    if (one.schedule == kUsual && (out == nullptr || one.step_time < out->step_time)) out = &one;
+  return out;
+}
+
+const PlanCandidate* compared_with(const Plan& plan) {
+  return plan.baseline ? &*plan.baseline : best_usual(plan);
+}
+
+const PlanCandidate* cheap_neighbour(const Plan& plan) {
+  if (plan.candidates.empty()) return nullptr;
+  const PlanCandidate& winner = plan.candidates.front();
+  const auto slowest = static_cast<double>(winner.step_time) * (1 + kNeighbour);
+  const PlanCandidate* out = nullptr;
+  for (const PlanCandidate& one : plan.candidates) {
+    if (static_cast<double>(one.step_time) > slowest || one.peak > winner.peak * (1 - kLighter)) continue;
+    if (out == nullptr || one.step_time < out->step_time) out = &one;
+  }
+  return out;
+}
+
+}  // namespace pipeloom::study

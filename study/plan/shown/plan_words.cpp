@@ -1,0 +1,112 @@
+#include "study/plan/shown/plan_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "study/plan/squeeze.hpp"
+#include "study/text/table.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+struct Meaning {
+  std::string_view word;
+  std::string_view means;
+};
+constexpr std::array<Meaning, 7> kMeanings = {{
+    {kSearched, "an order of its own, found for these stages"},
+    {kLeastMemory, "the same step within 0.1 %, held in as little as a search found"},
+    {"gap", "how much longer than any order of these stages must take"},
+    {kOptimal, "no better order exists for these stages"},
+    {kFront, "no other row is both faster and smaller"},
+    {kNow, "what runs now"},
+    {kReference, "interleaved 1F1B at its best, which changes are against"},
+}};
+
+/// Names of one refusal that a line has room for.
+constexpr std::size_t kNamesShown = 4;
+/// What comes nearest is said of so many where nothing fits.
+constexpr std::size_t kNearestShown = 3;
+
+std::string_view words_of(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::OverLimit:
+      return "over the limit";
+    case Refusal::Target:
+      return "not for the target";
+    case Refusal::LeftOut:
+      return "left out";
+    case Refusal::CannotRun:
+      return "cannot run here";
+    case Refusal::NotTried:
+      return "not tried";
+  }
+  return "";
+}
+
+std::vector<const PlanRejected*> refused(const Plan& plan, Refusal refusal) {
+  std::vector<const PlanRejected*> out;
+  for (const PlanRejected& one : plan.rejected)
+    if (one.refusal == refusal) out.push_back(&one);
+  return out;
+}
+
+std::string counted_line(const std::vector<const PlanRejected*>& all, Refusal refusal, std::size_t width) {
+  std::vector<std::string> names;
+  for (const PlanRejected* one : all)
+    if (names.size() < kNamesShown) names.push_back(one->name);
+  const std::size_t more = all.size() - names.size();
+  return wrapped(fmt::format("{} {}: {}{}", all.size(), words_of(refusal), fmt::join(names, ", "),
+                             more > 0 ? fmt::format(" and {} more", more) : ""),
+                 width, 2);
+}
+
+std::string reason_line(const PlanRejected& one, std::size_t width) {
+  return wrapped(fmt::format("{}: {}", one.name, one.why), width, 2);
+}
+
+/// Of what runs and does not fit, what holds least.
+std::string nearest_lines(const Plan& plan, std::size_t width) {
+  std::vector<const PlanCandidate*> over;
+  for (const PlanCandidate& one : plan.over) over.push_back(&one);
+  std::ranges::stable_sort(over, {}, &PlanCandidate::peak);
+  std::string out;
+  for (std::size_t i = 0; i < std::min(over.size(), kNearestShown); ++i) {
+    const auto found = std::ranges::find(plan.rejected, over[i]->name, &PlanRejected::name);
+    if (found != plan.rejected.end()) out += reason_line(*found, width);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string legend(const std::vector<std::string>& words, std::size_t width) {
+  const auto said = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  const bool has_gaps =
+      std::ranges::any_of(words, [](const std::string& word) { return word.ends_with(" %"); });
+  std::string out;
+  for (const Meaning& one : kMeanings) {
+    if (!said(one.word) && !(one.word == "gap" && has_gaps)) continue;
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", one.word, one.means);
+  }
+  return out.empty() ? "" : '\n' + wrapped(out, width);
+}
+
+std::string refusals_text(const Plan& plan, const PlanStyle& style) {
+  const auto width = static_cast<std::size_t>(style.width);
+  std::string out;
+  if (style.everything) {
+    for (const PlanRejected& one : plan.rejected) out += reason_line(one, width);
+  } else {
+    for (const Refusal refusal : kRefusals)
+      if (const auto all = refused(plan, refusal); !all.empty()) out += counted_line(all, refusal, width);
+    if (plan.candidates.empty()) out += nearest_lines(plan, width);
+    if (!out.empty()) out += "  -v says why of each\n";
+  }
+  return out.empty() ? "" : "\nNot taken\n" + out;
+}
+
+}  // namespace pipeloom::study

@@ -1,0 +1,112 @@
+#include "study/plan/squeeze.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/orders/bounds/bounds.hpp"
+#include "study/plan/orders.hpp"
+#include "study/plan/ranking.hpp"
+#include "study/run/evaluate.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// Searches on the stages of one candidate under smaller and smaller limits.
+class Squeezer {
+ public:
+  Squeezer(const PlanCandidate& from, const PlanOptions& options, const Limits& limits, std::int64_t work)
+      : from_(from), options_(options), limits_(limits), work_(work) {}
+
+  std::optional<PlanCandidate> run() const {
+    const Bytes one = microbatch();
+    const auto problem = problem_of(from_.run);
+    if (one <= 0 || !problem || problem->needs_entries() || !is_uniform()) return std::nullopt;
+    const auto order = orders::order_of(*problem, *from_.run.schedule);
+    const auto value = order ? orders::value_of(*problem, *order) : std::nullopt;
+    if (!value) return std::nullopt;
+    const Ticks enough = *value + static_cast<Ticks>(kSameStep * static_cast<double>(from_.step_time));
+    std::optional<PlanCandidate> best;
+    Bytes fails = 0;
+    Bytes works = (*std::ranges::max_element(from_.peaks) + one - 1) / one;
+    while (works - fails > 1) {
+      const Bytes middle = fails + (works - fails) / 2;
+      auto found = within(middle * one, enough);
+      (found ? works : fails) = middle;
+      if (found) best = std::move(found);
+    }
+    return best && best->peak < from_.peak ? std::move(best) : std::nullopt;
+  }
+
+ private:
+  /// What one microbatch holds on the rank where it holds most.
+  [[nodiscard]] Bytes microbatch() const {
+    const Placement& placement = from_.run.schedule->placement();
+    Bytes most = 0;
+    for (Rank rank{0}; rank < Rank(placement.ranks()); ++rank) {
+      Bytes bytes = 0;
+      for (const Slot slot : placement.slots_of(rank)) bytes += from_.run.memory->activation[slot.at()];
+      most = std::max(most, bytes);
+    }
+    return most;
+  }
+
+  /// Whether a search's times are the run's, so that what is enough for the one is enough for the other.
+  [[nodiscard]] bool is_uniform() const {
+    const Costs& costs = *from_.run.costs;
+    return costs.per_op.empty() && costs.microbatch_scale.empty() && !from_.run.program;
+  }
+
+  /// The order that a search finds where no rank holds more; nothing where it finds none that is short enough.
+  [[nodiscard]] std::optional<PlanCandidate> within(Bytes most, Ticks enough) const {
+    if (options_.progress && !options_.progress(from_.name + " with less memory", "")) return std::nullopt;
+    const Run& run = from_.run;
+    const Placement& placement = run.schedule->placement();
+    MemoryModel memory = *run.memory;
+    if (memory.limit.empty()) memory.limit.assign(static_cast<std::size_t>(placement.ranks()), most);
+    for (Bytes& limit : memory.limit) limit = std::min(limit, most);
+    const auto problem =
+        problem_of({placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
+    if (!problem || orders::best_bound(*problem).value > enough) return std::nullopt;
+    orders::SearchOptions search{
+        .work = work_, .seed = options_.seed, .threads = options_.threads, .enough = enough};
+    if (options_.progress)
+      search.progress = [this](const orders::SearchProgress&) {
+        return options_.progress(from_.name + " with less memory", "");
+      };
+    const auto found = orders::search_order(*problem, {}, search);
+    if (!found || found->value > enough) return std::nullopt;
+    return candidate(*problem, found->order);
+  }
+
+  [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
+                                                       const orders::Order& order) const {
+    const std::string name = fmt::format("{}, {}", from_.name, kLeastMemory);
+    auto schedule = std::make_shared<const Schedule>(
+        orders::schedule_of(problem, from_.run.schedule->placement(), order));
+    Run run = evaluate_schedule(schedule, name, from_.config, limits_);
+    if (!over_limit_text(run).empty()) return std::nullopt;
+    PlanCandidate out = candidate_of({name, searched_config(from_.config, options_), ""}, std::move(run));
+    out.order = std::move(schedule);
+    if (from_.bound.value > out.bound.value && from_.bound.value <= out.makespan) {
+      out.bound = from_.bound;  // of any order on these stages
+      weigh_bound(out);
+    }
+    return out;
+  }
+
+  const PlanCandidate& from_;
+  const PlanOptions& options_;
+  const Limits& limits_;
+  std::int64_t work_;
+};
+
+}  // namespace
+
+std::optional<PlanCandidate> squeezed_candidate(const PlanCandidate& from, const PlanOptions& options,
+                                                const Limits& limits, std::int64_t work) {
+  return Squeezer(from, options, limits, work).run();
+}
+
+}  // namespace pipeloom::study
