@@ -19,6 +19,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "sim/io/json/json_text.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "study/plan/shown/plan_picture.hpp"
 #include "study/plan/shown/plan_shown.hpp"
@@ -44,11 +45,14 @@ std::vector<std::string> objective_names() {
 }
 
 constexpr const char* kPlanFooter =
-    "\nEvery schedule that can run the workload is simulated, orders of its own are searched for within the "
-    "memory\n"
-    "limit, and what fits is ranked. `gap`: how much longer the step is than what no order of these stages "
-    "can go\n"
-    "below. Exit codes: 0 fine, 1 nothing fits, 2 wrong input.\n\n"
+    "\nSchedules that can run the workload are simulated, orders of its own are searched for within what a "
+    "rank may\n"
+    "hold, and what fits is ranked: of steps within 0.1 % of the best, the one that holds least comes first. "
+    "A rank may\n"
+    "hold --limit, and never the headroom of its device. `gap`: how much longer the step is than what no "
+    "order of these\n"
+    "stages can go below; `optimal`: no better order exists for them. docs/plan.md has the rest.\n"
+    "Exit codes: 0 fine, 1 nothing fits, 2 wrong input.\n\n"
     "Examples:\n"
     "  pipeloom plan config.json --limit 60GB\n"
     "  pipeloom plan llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --microbatches 64 "
@@ -58,9 +62,10 @@ constexpr const char* kPlanFooter =
 
 void add_plan_options(OptionList& list, PlanCommand& options) {
   list.set_footer(kPlanFooter);
-  list.positional(
-      "CONFIG", options.run.model, "CONFIG|MODEL",
-      "A configuration, whose schedule is what runs now; or a model as `pipeloom estimate` takes it");
+  list.positional("CONFIG", options.run.model, "CONFIG|MODEL",
+                  "A configuration, whose schedule is what runs now; a schedule file, which runs now; or a "
+                  "model as `pipeloom "
+                  "estimate` takes it");
   list.option("--objective", options.objective, join(objective_names(), "|"),
               "What the best has least of, or most tokens; default step_time");
   list.option("--vary", options.vary, "WORD,WORD,..",
@@ -125,17 +130,29 @@ void require_costs(const io::Value& root) {
                    "llama3-70b --hardware h100 --ranks 16 --tp 8), or --schedule for one of unit costs");
 }
 
+/// The configuration that runs a schedule file.
+io::Document running(const std::string& file) {
+  io::Document out;
+  out.set("schedule", io::json_string(io::kCustomSchedule), "CONFIG");
+  out.set("options.file", io::json_string(file), "CONFIG");
+  return out;
+}
+
 /// The configuration that CONFIG is or names, with the options on top.
 Asked workload_of(PlanCommand& options) {
   ModelOptions run = options.run;
   io::Document base;
   const std::filesystem::path path(run.model);
   std::error_code unknown;
-  if (run.model == "-" || (path.extension() == ".json" && std::filesystem::is_regular_file(path, unknown))) {
+  const bool is_file = std::filesystem::is_regular_file(path, unknown);
+  if (run.model == "-" || (path.extension() == ".json" && is_file)) {
     base = io::Document::parse(io::read_file(run.model), run.model == "-" ? "standard input" : run.model);
     run.model.clear();
   }
-  if (!is_configuration(base.root())) {
+  if (is_file && (path.extension() == ".csv" || base.root().find("orders") != nullptr)) {
+    base = running(path.string());
+    run.model.clear();
+  } else if (!is_configuration(base.root())) {
     run.model = options.run.model;  // a model's own file
     base = {};
   }

@@ -136,8 +136,9 @@ ModelDocument document_of(const ModelOptions& options, io::Document document) {
     out.origins.emplace_back(key, why);
   };
   fallback("schedule", "\"1f1b\"", "default: 1f1b");
-  fallback("ranks", "8", "default: 8");
-  if (value_at(document.root(), "costs.global_batch") == nullptr) {
+  const bool from_file = document.root().find("schedule")->text() == io::kCustomSchedule;
+  if (!from_file) fallback("ranks", "8", "default: 8");
+  if (!from_file && value_at(document.root(), "costs.global_batch") == nullptr) {
     const int count = parse_count("--ranks", document.root().find("ranks")->text(), 1, kMaxIndex / 4);
     fallback("microbatches", std::to_string(4 * count), "default: four for each rank");
   }

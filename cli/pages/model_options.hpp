@@ -34,7 +34,8 @@ struct ModelDocument {
   io::Document document;
   std::vector<std::pair<std::string, std::string>> origins;
 };
-/// What is typed on top of `document`; without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank.
+/// What is typed on top of `document`; without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank; a
+/// schedule file says its own.
 /// Without a model, that of the document, or none. Throws InputError at the option.
 [[nodiscard]] ModelDocument document_of(const ModelOptions& options, io::Document document);
 

@@ -152,9 +152,10 @@ std::string held_text(const Plan& plan, double peak) {
   return short_bytes_text(std::llround(peak));
 }
 
-/// ", 14.4 % less than 1f1b now"; "" where there is nothing to compare with.
+/// ", 14.4 % less than 1f1b now", ", as now"; "" where there is nothing to compare with.
 std::string compared_text(const Plan& plan, const PlanCandidate& winner) {
   const PlanCandidate* other = compared_with(plan);
+  if (&winner == baseline_row(plan)) return ", as now";
   if (other == nullptr || other == &winner || !winner.change) return "";
   std::string out = fmt::format(", {} {} than {}", share_text(std::abs(*winner.change)),
                                 *winner.change <= 0 ? "less" : "more", other->name);
