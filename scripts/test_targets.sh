@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Compares what Megatron-core, PyTorch, torchtitan and AReaL take, and the orders that they run, with what tests/golden/targets has of them.
+# What the frameworks that plans are for do with what plans print: every block to paste of a grid goes through the argument checks, the
+# constructors, the stage builders and the order generators of Megatron-core, PyTorch, torchtitan and AReaL, and what they run is compared
+# with the plan op by op. Before that the frameworks' verdicts and orders are compared with those recorded in tests/golden/targets.
 #
 #   scripts/test_targets.sh [--record] [FOLDER]        default build/targets
 #
 # --record writes tests/golden/targets anew instead of comparing. Not part of the test suite: it downloads about 5 GB into a virtual
 # environment of its own in FOLDER and takes some twenty minutes; no GPU is needed, packages that only a training run needs are replaced
-# (tests/targets/real/replaced.py). PIPELOOM_TARGETS_PYTHON names a Python that has
-# the packages already.
+# (tests/targets/real/replaced.py). PIPELOOM_PRESET chooses the build: dev (the default). PIPELOOM_TARGETS_PYTHON names a Python that has
+# the packages already. Exits with 1 if a block is refused, runs another order, or holds more than planned.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,9 +19,14 @@ if [ "${1:-}" = --record ]; then
 fi
 folder=$(realpath -m "${1:-build/targets}")
 readonly folder record
+readonly preset=${PIPELOOM_PRESET:-dev}
 readonly tools=$PWD/tests/targets/real
 readonly golden=$PWD/tests/golden/targets
+readonly pipeloom=$PWD/build/$preset/cli/pipeloom
 readonly frameworks="torch megatron torchtitan areal"
+
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset" --target pipeloom >/dev/null
 
 mkdir -p "$folder"
 python=${PIPELOOM_TARGETS_PYTHON:-$folder/venv/bin/python}
@@ -31,7 +38,7 @@ if [ -z "${PIPELOOM_TARGETS_PYTHON:-}" ] && [ ! -e "$folder/venv/complete" ]; th
   fi
   rm -rf "$folder/venv"
   python3 -m venv "$folder/venv"
-  pip=("$python" -m pip --quiet --disable-pip-version-check install --no-cache-dir)
+  pip=("$python" -m pip --quiet --disable-pip-version-check install --no-cache-dir --no-compile)
   "${pip[@]}" -r "$tools/requirements.txt"
   # Their own requirements ask for GPU kernels and servers; megatron-core's wheel for this Python says that it wants a newer one.
   "${pip[@]}" --no-deps --ignore-requires-python -r "$tools/frameworks.txt"
@@ -41,9 +48,9 @@ fi
 failed=0
 for framework in $frameworks; do
   if [ -n "$record" ]; then
-    "$python" -W ignore "$tools/record.py" "$framework" "$golden" 2>"$folder/$framework.log"
+    "$python" -W ignore "$tools/record.py" "$framework" "$golden" >"$folder/$framework.log" 2>&1
   else
-    "$python" -W ignore "$tools/record.py" "$framework" "$folder" 2>"$folder/$framework.log"
+    "$python" -W ignore "$tools/record.py" "$framework" "$folder" >"$folder/$framework.log" 2>&1
     if cmp -s "$folder/$framework.json" "$golden/$framework.json"; then
       echo "$framework: as recorded in tests/golden/targets"
     else
@@ -52,4 +59,6 @@ for framework in $frameworks; do
     fi
   fi
 done
+
+"$python" -W ignore "$tools/plans.py" "$pipeloom" "$folder/plans" 2>"$folder/plans.log" || failed=1
 exit $failed

@@ -1,14 +1,18 @@
 """What AReaL's Archon engine does with settings: its own configuration classes, its split into stages, the schedule object that it builds,
 and the microbatches that it makes of a batch."""
+import contextlib
+import io
 import types
 
 import torch
-from areal.api.alloc_mode import ModelAllocation
-from areal.api.cli_args import ArchonEngineConfig, TrainEngineConfig, to_structured_cfg
-from areal.experimental.engine import archon_engine
-from areal.experimental.models.archon import pipeline_parallel as pipelining
 from omegaconf import OmegaConf
 from torch.distributed.device_mesh import init_device_mesh
+
+with contextlib.redirect_stdout(io.StringIO()):  # its loggers greet there
+    from areal.api.alloc_mode import ModelAllocation
+    from areal.api.cli_args import ArchonEngineConfig, TrainEngineConfig, to_structured_cfg
+    from areal.experimental.engine import archon_engine
+    from areal.experimental.models.archon import pipeline_parallel as pipelining
 
 import ranks
 import torch_classes
@@ -17,7 +21,8 @@ WHERE = "actor."
 
 
 def configured(settings):
-    """The engine's configuration. Raises what AReaL raises, and ValueError for a name that is not among its documented choices."""
+    """The engine's configuration, of keys and values or of a tree. Raises what AReaL raises, and ValueError for a name that is not among
+    its documented choices."""
     nested = OmegaConf.create({"experiment_name": "e", "trial_name": "t", "path": "model"})
     for key, value in settings.items():
         OmegaConf.update(nested, key.removeprefix(WHERE), value)
@@ -52,9 +57,9 @@ def microbatches_of(config, stages_per_rank, sequences):
     return len(archon_engine.ArchonEngine._prepare_mb_list(engine, batch).mbs)
 
 
-def orders(config, microbatches, layers=None, each_rank=True):
-    """(one row per rank, decoder layers of each stage, stages a rank). Without `layers` the model has 12 a rank. Without `each_rank` ranks
-    whose order a rank before them knows are not built. Raises what AReaL raises."""
+def orders(config, microbatches, layers, each_rank=True):
+    """(one row per rank, decoder layers of each stage, stages a rank). Without `each_rank` ranks whose order a
+    rank before them knows are not built. Raises what AReaL raises."""
     degree = degree_of(config)
     rows, held = {}, {}
     for rank in range(degree):
@@ -63,7 +68,7 @@ def orders(config, microbatches, layers=None, each_rank=True):
         with ranks.as_rank(rank, degree):
             mesh = init_device_mesh("cpu", (degree,), mesh_dim_names=("pp",))
             dims = types.SimpleNamespace(pp=degree, get_mesh=lambda name: mesh)
-            stages, _, _, _ = pipelining.pipeline_llm(model_of(layers or 12 * degree), torch.device("cpu"), dims, config.archon,
+            stages, _, _, _ = pipelining.pipeline_llm(model_of(layers), torch.device("cpu"), dims, config.archon,
                                                       lambda part, dims: part)
             held.update({stage.stage_index: len(stage.submod.layers) for stage in stages})
             schedule = pipelining.build_pipeline_schedule(stages, config.archon.pp_schedule, microbatches, degree,

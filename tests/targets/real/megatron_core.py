@@ -15,9 +15,12 @@ from megatron.core.transformer.transformer_config import TransformerConfig
 from megatron.training import arguments as training_arguments
 
 # Megatron wants these said whatever the pipeline is.
-UNRELATED = ["--hidden-size", "256", "--num-attention-heads", "16", "--max-position-embeddings", "1024", "--seq-length", "1024",
+UNRELATED = ["--hidden-size", "256", "--num-attention-heads", "16", "--max-position-embeddings", "131072", "--seq-length", "1024",
              "--bf16", "--transformer-impl", "local", "--no-persist-layer-norm", "--no-gradient-accumulation-fusion",
              "--no-masked-softmax-fusion", "--vocab-size", "1024", "--tokenizer-type", "NullTokenizer"]
+
+
+HOPPER = 9  # compute capability, of which it asks the GPU
 
 
 def arguments(words, world):
@@ -25,6 +28,7 @@ def arguments(words, world):
     silent = io.StringIO()
     with mock.patch.object(sys, "argv", ["pretrain_gpt.py", *UNRELATED, *words]), \
             mock.patch.dict(os.environ, {"RANK": "0", "WORLD_SIZE": str(world), "CUDA_DEVICE_MAX_CONNECTIONS": "1"}), \
+            mock.patch.object(training_arguments, "get_device_arch_version", lambda: HOPPER), \
             contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
         try:
             parsed = training_arguments.parse_args()
@@ -55,6 +59,9 @@ def layers_of(config):
                 for chunk in range(chunks or 1) for rank in range(degree)]
 
 
+DONE = types.SimpleNamespace(wait=lambda: None)
+
+
 class Messages:
     """Stands for the messages of one rank: nothing is sent, nothing is received."""
 
@@ -75,10 +82,11 @@ class Messages:
     send_forward_recv_backward = send_backward_recv_forward = one
     send_forward_backward_recv_forward_backward = two
 
-    def send_forward_recv_forward(self, *arguments, overlap_p2p_comm=False, **options):
-        return (None, {}) if overlap_p2p_comm else None
+    def send_forward_recv_forward(self, *arguments, recv_prev=False, overlap_p2p_comm=False, **options):
+        return (None, {"recv_prev": DONE} if recv_prev else {}) if overlap_p2p_comm else None
 
-    send_backward_recv_backward = send_forward_recv_forward
+    def send_backward_recv_backward(self, *arguments, recv_next=False, overlap_p2p_comm=False, **options):
+        return (None, {"recv_next": DONE} if recv_next else {}) if overlap_p2p_comm else None
 
 
 def order(config, microbatches, rank):
@@ -121,6 +129,7 @@ def order(config, microbatches, rank):
         modules[-1].config, modules[-1].model_type = config, ModelType.encoder_or_decoder
     run = schedules.get_forward_backward_func(degree, config.virtual_pipeline_model_parallel_size)
     with mock.patch.multiple(schedules, forward_step=forward_step, backward_step=backward_step,
+                             deallocate_output_tensor=lambda *arguments: None,
                              combined_1f1b_schedule_for_interleaved_pipelining=combined), \
             mock.patch.object(torch, "zeros", lambda *sizes, device=None, **options: zeros(*sizes, **options)):
         run(forward_step_func=None, data_iterator=[None] * chunks, model=modules, num_microbatches=microbatches, seq_length=8,

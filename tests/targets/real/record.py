@@ -86,7 +86,7 @@ def torchtitan_cases():
     for said in ({}, {"training.disable_cuda_graphs": True}, {"training.disable_cuda_graphs": True, "compile.enable": False},
                  {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_microbatch_size": 3},
                  {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_stages_per_rank": 2}):
-        yield {"settings": {**plain, **said}, **verdict(lambda: titan.orders(titan.configured(titan.words_of({**plain, **said})))[0])}
+        yield {"settings": {**plain, **said}, **verdict(lambda: titan.orders(titan.configured(titan.words_of({**plain, **said})), 48)[0])}
 
 
 def areal_cases():
@@ -103,7 +103,7 @@ def areal_cases():
                     yield {**case, **({"made": microbatches_made(archon, config, v, m)} if "sha256" in case else {})}
     for name in ("GPipe", "LoopedBFS", "DualPipeV"):
         settings = {"actor.backend": "archon:p4", "actor.archon.pp_schedule": name}
-        yield {"settings": settings, **verdict(lambda: archon.orders(archon.configured(settings), 8)[0])}
+        yield {"settings": settings, **verdict(lambda: archon.orders(archon.configured(settings), 8, 48)[0])}
 
 
 def microbatches_made(archon, config, v, m):

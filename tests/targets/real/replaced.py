@@ -11,8 +11,8 @@ import typing
 
 import typing_extensions
 
-PACKAGES = ("PIL", "aiofiles", "aiohttp", "datasets", "flask", "google", "httpx", "numba", "openai", "orjson", "pydantic", "ray", "requests", "tensorboard",
-            "transformers", "uvloop", "wandb", "werkzeug")
+PACKAGES = ("PIL", "aiofiles", "aiohttp", "datasets", "flask", "google", "httpx", "numba", "openai", "orjson", "pydantic", "ray", "requests",
+            "tensorboard", "transformers", "uvloop", "wandb", "werkzeug")
 
 
 class Anything(type):

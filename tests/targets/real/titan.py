@@ -11,7 +11,7 @@ from torchtitan.distributed import pipeline_parallel as pipelining
 import ranks
 import torch_classes
 
-MODEL = ["--module", "llama3", "--config", "llama3_debugmodel"]
+MODEL = ("--module", "llama3", "--config", "llama3_debugmodel")
 
 
 def words_of(settings):
@@ -28,12 +28,12 @@ def words_of(settings):
     return words
 
 
-def configured(words):
-    """The configuration. Raises what torchtitan raises; its parser's SystemExit becomes a ValueError."""
+def configured(words, model=MODEL):
+    """The configuration of `model`. Raises what torchtitan raises; its parser's SystemExit becomes a ValueError."""
     silent = io.StringIO()
     with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
         try:
-            return ConfigManager().parse_args([*MODEL, *words])
+            return ConfigManager().parse_args([*model, *words])
         except SystemExit as stop:
             raise ValueError(" ".join(silent.getvalue().split())) from stop
 
@@ -89,15 +89,15 @@ def built(config, layers, rank):
         return torch_classes.rows_of(schedule, degree), held, schedule._n_microbatches
 
 
-def orders(config, layers=None, each_rank=True):
-    """(one row per rank, decoder layers of each stage, microbatches). Without `layers` the model has 12 a rank. Without `each_rank` ranks
-    whose order a rank before them knows are not built. Raises what torchtitan raises."""
+def orders(config, layers, each_rank=True):
+    """(one row per rank, decoder layers of each stage, microbatches). Without `each_rank` ranks whose order a
+    rank before them knows are not built. Raises what torchtitan raises."""
     degree = config.parallelism.pipeline_parallel_degree
     rows, held, counts = {}, {}, set()
     for rank in range(degree):
         if rank in rows and not each_rank:
             continue
-        known, mine, microbatches = built(config, layers or 12 * degree, rank)
+        known, mine, microbatches = built(config, layers, rank)
         rows.update(known)
         held.update(mine)
         counts.add(microbatches)
