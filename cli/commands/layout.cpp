@@ -10,6 +10,7 @@
 #include "cli/pages/model_options.hpp"
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/model/patterns.hpp"
 #include "study/run/model_costs.hpp"
 
 namespace pipeloom::cli::commands {
@@ -321,6 +322,8 @@ LayoutRequest balanced_request(const LayoutOptions& options) {
       study::balance_layers(config, InputOptions().limits(), *study::balance_named(*options.balance));
   request.framework = framework_of(options);
   const auto model = study::model_of(config);
+  request.encoder = model::encoder_layers(*model);
+  request.hybrid = model::is_hybrid(*model);
   request.model.layers = static_cast<int>(model->layers.size());
   request.model.mtp = model->mtp;
   request.ranks = config.ranks;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <span>
 
 #include <pipeloom/schedule.hpp>
 #include <pipeloom/simulate.hpp>
@@ -12,11 +13,13 @@
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/pages/torch_verdict.hpp"
+#include "schedules/generator.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/suite/lint_rules.hpp"
+#include "study/targets/verdict.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -40,11 +43,15 @@ struct Findings {
   std::optional<study::TorchFindings> torch;
   /// Of a configuration whose messages hang.
   std::optional<study::MessageProblem> message_hang;
+  /// Of the framework that --target names, where the order itself is legal.
+  std::optional<study::TargetVerdict> verdict;
 
   [[nodiscard]] std::size_t problems() const {
     return diagnostics.size() + (torch ? torch->problems() : 0) + (message_hang ? 1 : 0);
   }
-  [[nodiscard]] bool ok() const { return diagnostics.empty() && !message_hang && (!torch || torch->ok()); }
+  [[nodiscard]] bool ok() const {
+    return diagnostics.empty() && !message_hang && (!torch || torch->ok()) && (!verdict || verdict->taken());
+  }
 };
 
 /// An op that stands nowhere has no place in a queue.
@@ -78,6 +85,14 @@ void write_diagnostic(io::JsonWriter& out, const Diagnostic& diagnostic) {
   out.member("message", diagnostic.message).close();
 }
 
+void write_verdict(io::JsonWriter& out, const Findings& findings) {
+  const study::TargetVerdict& verdict = *findings.verdict;
+  study::write_to_run(out, std::span(&verdict, 1));
+  std::vector<study::NotTaken> not_taken;
+  if (!verdict.taken()) not_taken.push_back({verdict.target, findings.name, verdict.reason});
+  study::write_not_taken(out, not_taken);
+}
+
 void write_findings(io::JsonWriter& out, const Findings& findings) {
   const Schedule& s = *findings.schedule;
   out.object().line(2).member("schema_version", 1).line(2).member("file", findings.name);
@@ -89,6 +104,7 @@ void write_findings(io::JsonWriter& out, const Findings& findings) {
   if (hangs(findings)) study::write_hang(out, s);
   if (findings.message_hang) study::write_message_hang(out, *findings.message_hang);
   if (findings.torch) study::write_torch(out, *findings.torch);
+  if (findings.verdict) write_verdict(out, findings);
   out.close(0);
 }
 
@@ -119,6 +135,19 @@ void take_harmless(Findings& findings) {
   });
 }
 
+/// What the framework that is asked for makes of a legal order.
+std::optional<study::TargetVerdict> asked_verdict(const ValidateOptions& options,
+                                                  study::Deployment deployment, const std::string& file) {
+  if (!options.load.target) return std::nullopt;
+  if (file.ends_with(".csv")) deployment.order_file = file;
+  return study::verdict_of(study::target_named(*options.load.target), deployment);
+}
+
+/// The name in the registry of a configuration's schedule.
+std::string registry_name(const std::string& schedule) {
+  return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
+}
+
 Findings examine(const ValidateOptions& options) {
   const Input input = read_or_explain(options);
   Findings out;
@@ -130,6 +159,9 @@ Findings examine(const ValidateOptions& options) {
     out.diagnostics = validate(*input.schedule);
     out.torch = examine_torch(input.text, input.name, input.format, options.load);
     take_harmless(out);
+    if (out.diagnostics.empty())
+      out.verdict = asked_verdict(
+          options, {.schedule = std::string(io::kCustomSchedule), .order = out.schedule}, input.name);
     return out;
   }
   (void)examine_torch({}, input.name, {}, options.load);
@@ -153,6 +185,9 @@ Findings examine(const ValidateOptions& options) {
   const std::string refusal =
       torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());
   if (!refusal.empty()) out.warnings.push_back(refusal);
+  const std::string name = registry_name(input.config.schedule);
+  out.verdict =
+      asked_verdict(options, study::deployment_of(run, input.config, name), input.config.options.file);
   return out;
 }
 
@@ -172,6 +207,8 @@ std::string as_page(const Findings& findings, const ValidateOptions& options) {
   if (findings.torch && !(options.output.quiet && findings.torch->ok()))
     out += study::torch_page(*findings.torch, options.output.verbose);
   if (options.output.verbose && findings.diagnostics.empty()) out += study::slots_page(*findings.schedule);
+  if (findings.verdict)
+    out += study::to_run_page(std::span(&*findings.verdict, 1), options.output.screen().width);
   return out;
 }
 
@@ -243,7 +280,8 @@ ExitCode run_validate(ValidateOptions options) {
 Run validate(OptionList& list) {
   auto options = std::make_shared<ValidateOptions>();
   list.set_footer(
-      "\nExit codes: 0 legal, 1 illegal or hanging, 2 unreadable or parameters that the schedule refuses.");
+      "\nExit codes: 0 legal, 1 illegal or hanging, or not for the target, 2 unreadable or parameters that "
+      "the schedule refuses.");
   list.positional("FILE", options->input.file, "FILE", "Configuration or schedule file; - is standard input")
       .required();
   list.option("--from", options->input.from, "FORMAT",

@@ -13,6 +13,7 @@
 #include "sim/io/json/json_writer.hpp"
 #include "sim/kinds.hpp"
 #include "sim/layout/megatron_layout.hpp"
+#include "study/targets/layers_told.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::cli {
@@ -44,11 +45,16 @@ struct RankSum {
   std::int64_t weight = 0;
 };
 
+/// Layers of the stage in model order: an encoder's and the decoder's.
+int layers_of(const layout::StageContent& content) {
+  return content.encoder + content.layers;
+}
+
 RankSum sum_of(const LayoutPlan& plan, Rank rank) {
   RankSum sum;
   for (const Stage stage : plan.placement.stages_of(rank)) {
     sum.stages.push_back(stage.value());
-    sum.layers += plan.contents[stage.at()].layers;
+    sum.layers += layers_of(plan.contents[stage.at()]);
     if (!plan.weights.empty()) sum.weight += plan.weights[stage.at()];
   }
   return sum;
@@ -56,7 +62,7 @@ RankSum sum_of(const LayoutPlan& plan, Rank rank) {
 
 int total_layers(const LayoutPlan& plan) {
   return std::accumulate(plan.contents.begin(), plan.contents.end(), 0,
-                         [](int sum, const auto& stage) { return sum + stage.layers; });
+                         [](int sum, const auto& stage) { return sum + layers_of(stage); });
 }
 
 std::string title(const LayoutRequest& request, const LayoutPlan& plan) {
@@ -91,7 +97,7 @@ std::string stage_table(const LayoutRequest& request, const LayoutPlan& plan, co
     }
     const Home home = home_of(plan.placement, Stage(static_cast<std::int32_t>(k)));
     std::vector<std::string> row = {std::to_string(k), fmt::format("{}", fmt::join(home.ranks, " ")),
-                                    std::to_string(home.chunk), std::to_string(plan.contents[k].layers)};
+                                    std::to_string(home.chunk), std::to_string(layers_of(plan.contents[k]))};
     if (weighed) row.push_back(count_text(static_cast<std::size_t>(plan.weights[k])));
     row.push_back(modules[k].empty() ? "(nothing)" : fmt::format("{}", fmt::join(modules[k], ", ")));
     table.add_row(std::move(row));
@@ -176,7 +182,8 @@ void write_stages(io::JsonWriter& out, const LayoutRequest& request, const Layou
     const layout::StageContent& content = plan.contents[k];
     const Home home = home_of(plan.placement, Stage(static_cast<std::int32_t>(k)));
     out.line(4).object().member("stage", k).member("ranks", home.ranks).member("chunk", home.chunk);
-    out.member("first_layer", first[k]).member("layers", content.layers).member("mtp", content.mtp);
+    out.member("first_layer", first[k]).member("layers", layers_of(content)).member("mtp", content.mtp);
+    if (request.encoder > 0) out.member("encoder_layers", content.encoder);
     if (!plan.weights.empty()) out.member("weight", plan.weights[k]);
     out.member("modules", modules[k]).close();
   }
@@ -247,12 +254,25 @@ std::string layout_json(const LayoutRequest& request, const LayoutPlan& plan) {
          "\n";
 }
 
+/// As the framework takes them: torchtitan has an encoder as one module.
+std::vector<std::vector<std::string>> told_modules(const LayoutRequest& request, const LayoutPlan& plan) {
+  if (request.encoder == 0 || request.framework != layout::Framework::Torchtitan)
+    return all_modules(request, plan);
+  if (plan.contents.front().encoder < request.encoder)
+    throw InputError(
+        Where{"--format"},
+        "torchtitan keeps an encoder whole, on the first stage, and this split has its layers on more "
+        "than one; print the table instead, or take fewer ranks");
+  return study::torchtitan_modules(plan.contents);
+}
+
 std::string modules_json(const LayoutRequest& request, const LayoutPlan& plan) {
+  const auto lists = told_modules(request, plan);
   return io::written_json(io::kReportStyle,
                           [&](io::JsonWriter& out) {
                             out.array();
                             bool is_first = true;
-                            for (const auto& modules : all_modules(request, plan)) {
+                            for (const auto& modules : lists) {
                               if (!std::exchange(is_first, false)) out.line(1);
                               out.value(modules);
                             }
@@ -266,7 +286,7 @@ std::string costs_json(const LayoutPlan& plan, const LayerCosts& costs) {
   const auto write_times = [&](io::JsonWriter& out, Ticks of_layer) {
     out.array();
     for (const layout::StageContent& stage : plan.contents) {
-      const std::int64_t work = std::int64_t{stage.layers + stage.mtp} * kOne +
+      const std::int64_t work = std::int64_t{layers_of(stage) + stage.mtp} * kOne +
                                 (stage.embedding ? costs.embedding : 0) + (stage.head ? costs.head : 0);
       const double estimate =
           static_cast<double>(work) / static_cast<double>(kOne) * static_cast<double>(of_layer);
@@ -359,7 +379,7 @@ class Planner {
                     .megatron_refusal = {}};
     if (request_.model.weights)
       plan.weights = layout::stage_weights(*request_.model.weights, layers_of(contents));
-    plan.megatron_refusal = layout::layout_refusal(plan.placement);
+    plan.megatron_refusal = study::layout_string_refusal(request_.encoder, request_.hybrid, plan.placement);
     if (plan.megatron_refusal.empty()) plan.megatron_layout = to_text(layout::layout_of(contents));
     add_advice(plan);
     return plan;
@@ -376,7 +396,7 @@ class Planner {
     const io::LayoutModel& model = request_.model;
     if (request_.split == Split::MegatronLayout) return from_layout_string();
     if (request_.split == Split::Balanced)
-      return layout::contents_of(request_.balanced->best.layers, model.mtp);
+      return layout::contents_of(request_.balanced->best.layers, model.mtp, request_.encoder);
     const int stages = count_stages();
     switch (request_.split) {
       case Split::MinMax:

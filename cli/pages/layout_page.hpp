@@ -32,6 +32,8 @@ enum class PlacementKind : unsigned char { Loop, V, Bidirectional };
 /// What was asked for; every number has been checked for itself.
 struct LayoutRequest {
   io::LayoutModel model;  ///< `layers` is 0 if only the layout string says it
+  int encoder = 0;        ///< layers of an encoder, the first of the model's; with Split::Balanced
+  bool hybrid = false;    ///< the decoder mixes kinds of layers; with Split::Balanced
   int ranks = 1;
   std::optional<std::string> schedule;
   std::optional<PlacementKind> placement;

@@ -9,6 +9,7 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/torch_csv.hpp"
 #include "sim/io/json/file.hpp"
+#include "study/targets/target.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -50,6 +51,11 @@ std::optional<TorchText> torch_text(const InputOptions& input) {
   }
 }
 
+/// The release of PyTorch that a target loads files with: other frameworks stand on the newest.
+torch::Target torch_release(const study::Target& target) {
+  return target.block == study::Block::Python ? torch::find_target(target.release) : torch::Target::V215;
+}
+
 std::string name_of(const InputOptions& input) {
   return *input.file == "-" ? "standard input" : *input.file;
 }
@@ -60,22 +66,22 @@ void add_load_options(OptionList& list, LoadChoices& choices) {
   list.option("--load-as", choices.load_as, "P,V,M",
               "PyTorch's files: the run that loads them, ranks, stages per rank and microbatches; as the "
               "file shows if left out");
-  list.option("--target", choices.target, kTargetType,
-              "PyTorch's files: the release that loads them; all of them if left out");
+  list.option("--target", choices.target, "NAME[-RELEASE]",
+              "Whether this framework runs it, and what it has to be told: " + study::target_spellings() +
+                  "; without a release the newest. PyTorch's files are loaded by that release of it, by all "
+                  "if left out");
 }
 
 std::optional<study::TorchFindings> examine_torch(const std::string& text, const std::string& name,
                                                   const std::string& format, const LoadChoices& load) {
   const auto form = study::torch_form_of(format);
-  for (const auto& [option, given] :
-       {std::pair("--load-as", load.load_as), std::pair("--target", load.target)})
-    if (!form && given)
-      throw InputError(Where{option}, "only PyTorch's schedule files are loaded; leave the option out");
+  if (!form && load.load_as)
+    throw InputError(Where{"--load-as"}, "only PyTorch's schedule files are loaded; leave the option out");
   if (!form) return std::nullopt;
   std::optional<torch::LoadingRun> run;
   if (load.load_as) run = parse_run(*load.load_as, *form);
   std::optional<torch::Target> target;
-  if (load.target) target = torch::find_target(*load.target, Where{"--target"});
+  if (load.target) target = torch_release(study::target_named(*load.target));
   return study::examine_torch(text, name, format, run, target);
 }
 

@@ -132,7 +132,8 @@ def validate(
 ) -> Validation:
     """Is it legal, and does it run? Answers ``ok``, ``diagnostics`` and ``lines``: an illegal order, or one that hangs, is an answer and no error.
 
-    ``target`` is a release of PyTorch ("2.15"), for its CSV. Raises InputError for what cannot be read, and for parameters that a schedule refuses.
+    ``target`` is what is to run it ("torch-2.15", "torchtitan", "areal", "megatron"): ``to_run`` then has the lines to paste, ``not_taken`` why it
+    does not run there. Raises InputError for what cannot be read, and for parameters that a schedule refuses.
     """
     given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
     words, text = _config_input(source, given)
@@ -142,6 +143,7 @@ def validate(
     lines = [item["message"] for item in [*data.get("diagnostics", []), *torch.get("assertions", [])]]
     if not torch.get("loads", True):
         lines.append(f"PyTorch refuses it: {torch['exception']}: {torch['message']}")
+    lines += [f"{item['target']} does not run it: {item['reason']}" for item in data.get("not_taken", [])]
     return Validation({**data, "ok": answer.code == 0, "lines": lines})
 
 

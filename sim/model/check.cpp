@@ -300,7 +300,12 @@ class SplitCheck {
 
   void heads(const Layer& layer, std::int64_t heads, std::int64_t groups) const {
     cut(layer, "number of heads", heads);
-    cut(layer, layer.mamba ? "number of groups" : "number of key/value heads", groups);
+    if (layer.mamba) return cut(layer, "number of groups", groups);
+    if (groups % split_.tensor != 0 && split_.tensor % groups != 0)
+      refuse(fmt::format(
+          "tensor parallelism (tp) is {}, but the number of key/value heads of layer '{}' is {}; tp "
+          "must divide it, or be a multiple of it",
+          split_.tensor, letter_of(layer.letter), groups));
   }
 
   void experts(const Layer& layer, const Experts& experts) const {

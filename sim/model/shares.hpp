@@ -2,6 +2,7 @@
 
 // What a rank holds of a microbatch's tokens, heads and experts. REQUIRES everywhere: check() of sim/model/check.hpp passed.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -56,6 +57,12 @@ template <class WithTokens>
 [[nodiscard]] inline std::int64_t routed_tokens(const Experts& experts, const Shares& shares,
                                                 const Split& split) {
   return experts.experts / split.expert * expert_tokens(experts, shares, split);
+}
+
+/// Key/value heads that the ranks of tensor parallelism work on together: each has one at least, so that where there are fewer heads than ranks
+/// several ranks have the same one (Megatron-core, Attention: num_query_groups below the tensor parallel size).
+[[nodiscard]] inline std::int64_t worked_kv_heads(std::int64_t kv_heads, const Split& split) {
+  return std::max<std::int64_t>(kv_heads, split.tensor);
 }
 
 /// Whether ranks of the context share out an attention's heads (two all-to-alls around it) instead of its queries.

@@ -178,9 +178,10 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
   if (const auto& attention = layer.attention) {
     t.heads = static_cast<double>(attention->heads);
     t.queries = static_cast<double>(attention->heads * attention->head_dim);
-    t.key_values = static_cast<double>(2 * attention->kv_heads * attention->head_dim);
+    const std::int64_t kv_heads = worked_kv_heads(attention->kv_heads, split);
+    t.key_values = static_cast<double>(2 * kv_heads * attention->head_dim);
     t.values = t.queries;
-    t.context_heads = split.context > 1 && shares_heads(attention->heads, attention->kv_heads, split);
+    t.context_heads = split.context > 1 && shares_heads(attention->heads, kv_heads, split);
   } else if (const auto& latent = layer.latent_attention) {
     t.heads = static_cast<double>(latent->heads);
     t.queries = t.heads * static_cast<double>(latent->nope_dim + latent->rope_dim);

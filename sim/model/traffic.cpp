@@ -66,9 +66,8 @@ void add_part(std::vector<Traffic>& out, const Amounts& a) {
 
 void add_attention_traffic(std::vector<Traffic>& out, const Attention& attention, const Layer& layer,
                            const Split& split, const Amounts& a) {
-  const double qkv = 2 * a.tokens *
-                     static_cast<double>((attention.heads + 2 * attention.kv_heads) * attention.head_dim) /
-                     a.tensor;
+  const std::int64_t heads = attention.heads + 2 * worked_kv_heads(attention.kv_heads, split);
+  const double qkv = 2 * a.tokens * static_cast<double>(heads * attention.head_dim) / a.tensor;
   out.push_back({"rope", 2 * qkv, qkv, 1});
   if (!split.flash) out.push_back(scores_of(attention, layer, split, a));
 }

@@ -98,17 +98,24 @@ void add_context(Work& work, const Shares& shares, bool heads, std::int64_t qkv,
 
 void add_attention(Work& work, const Attention& attention, const Layer& layer, const Split& split,
                    const Shares& shares) {
+  const std::int64_t kv_heads = worked_kv_heads(attention.kv_heads, split);
   CoreAttention core;
   core.heads = attention.heads;
-  core.kv_heads = attention.kv_heads;
+  core.kv_heads = kv_heads;
   core.qk_dim = attention.head_dim;
   core.v_dim = attention.head_dim;
   core.causal = attention.causal;
   core.window = attention.window;
   add_core(work, core, layer, split);
-  const std::int64_t kv = 2 * attention.kv_heads * attention.head_dim;
+  const std::int64_t kv = 2 * kv_heads * attention.head_dim;
   const std::int64_t q = attention.heads * attention.head_dim;
-  add_context(work, shares, shares_heads(attention.heads, attention.kv_heads, split), q + kv, kv, q, split);
+  if (kv_heads != attention.kv_heads) {
+    // The weights are cut without regard to heads: what they make is gathered, and each rank takes its heads of it.
+    const double bytes = as_bytes(shares.tokens, q + 2 * attention.kv_heads * attention.head_dim);
+    work.collectives.push_back({"qkv", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 0}});
+    work.collectives.push_back({"qkv", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
+  }
+  add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, q, split);
 }
 
 void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, const Split& split,

@@ -117,10 +117,7 @@ LayersTold told_by_modules(const Target& target, const Deployment& deployment) {
                                               deployment.order->stages());
     return out;
   }
-  std::vector<layout::StageContent> contents = deployment.contents();
-  for (layout::StageContent& stage : contents) stage.encoder = 0;
-  out.modules = layout::modules_of(contents, layout::module_names(layout::Framework::Torchtitan, false));
-  if (encoder > 0) out.modules.front().insert(out.modules.front().begin(), "vision_encoder");
+  out.modules = torchtitan_modules(deployment.contents());
   out.said = true;
   return out;
 }
@@ -199,13 +196,27 @@ LayersTold told_by_layout(const Target& target, const Deployment& deployment) {
 
 }  // namespace
 
-std::string layout_string_refusal(const Deployment& deployment) {
-  if (deployment.encoder_layers() > 0)
+std::vector<std::vector<std::string>> torchtitan_modules(std::vector<layout::StageContent> contents) {
+  const bool encodes = contents.front().encoder > 0;
+  contents.front().encoder = 0;
+  auto out = layout::modules_of(contents, layout::module_names(layout::Framework::Torchtitan, false));
+  if (encodes) out.front().insert(out.front().begin(), "vision_encoder");
+  return out;
+}
+
+std::string layout_string_refusal(int encoder_layers, bool hybrid, const Placement& placement) {
+  if (encoder_layers > 0)
     return "a layout string has no letters for an encoder, which is whole on the first stage";
-  if (deployment.model != nullptr && model::is_hybrid(*deployment.model))
+  if (hybrid)
     return "Megatron-LM refuses a layout string beside a hybrid model's pattern, which says the stages "
            "itself";
-  return layout::layout_refusal(deployment.order->placement());
+  return layout::layout_refusal(placement);
+}
+
+std::string layout_string_refusal(const Deployment& deployment) {
+  return layout_string_refusal(deployment.encoder_layers(),
+                               deployment.model != nullptr && model::is_hybrid(*deployment.model),
+                               deployment.order->placement());
 }
 
 LayersTold layers_told(const Target& target, const Deployment& deployment) {

@@ -33,8 +33,14 @@ struct LayersTold {
 
 [[nodiscard]] LayersTold layers_told(const Target& target, const Deployment& deployment);
 
+/// torchtitan's names of what each stage consists of, its encoder as the one module that it is there. REQUIRES: all of it is on the first stage.
+[[nodiscard]] std::vector<std::vector<std::string>> torchtitan_modules(
+    std::vector<layout::StageContent> contents);
+
 /// Why no layout string says these stages, or "": encoders have no letters, a hybrid model has a pattern instead, and stage k must be on
 /// rank k mod p.
 [[nodiscard]] std::string layout_string_refusal(const Deployment& deployment);
+/// The same of a model with so many encoder layers.
+[[nodiscard]] std::string layout_string_refusal(int encoder_layers, bool hybrid, const Placement& placement);
 
 }  // namespace pipeloom::study

@@ -45,8 +45,8 @@ std::string first_refusal(const Target& target, const Deployment& deployment,
 
 }  // namespace
 
-Verdict verdict_of(const Target& target, const Deployment& deployment) {
-  Verdict out{.target = &target};
+TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
+  TargetVerdict out{.target = &target};
   const std::optional<RunsAs> runs = own_order_of(target, deployment);
   out.reason = first_refusal(target, deployment, runs);
   if (!out.taken()) return out;
@@ -64,10 +64,10 @@ Verdict verdict_of(const Target& target, const Deployment& deployment) {
   return out;
 }
 
-std::string to_run_page(std::span<const Verdict> verdicts, int width) {
+std::string to_run_page(std::span<const TargetVerdict> verdicts, int width) {
   std::string out;
   const auto columns = static_cast<std::size_t>(width);
-  for (const Verdict& verdict : verdicts) {
+  for (const TargetVerdict& verdict : verdicts) {
     const std::string name = verdict.target->spelling();
     if (!verdict.taken()) {
       out += wrapped(fmt::format("{}: not taken: {}", name, verdict.reason), columns, 2);
@@ -85,9 +85,21 @@ std::string to_run_page(std::span<const Verdict> verdicts, int width) {
   return out;
 }
 
-void write_to_run(io::JsonWriter& out, std::span<const Verdict> verdicts) {
+void write_not_taken(io::JsonWriter& out, std::span<const NotTaken> not_taken) {
+  out.line(2).key("not_taken").array();
+  for (const NotTaken& one : not_taken)
+    out.line(4)
+        .object()
+        .member("target", one.target->spelling())
+        .member("name", one.name)
+        .member("reason", one.reason)
+        .close();
+  out.close(2);
+}
+
+void write_to_run(io::JsonWriter& out, std::span<const TargetVerdict> verdicts) {
   out.line(2).key("to_run").array();
-  for (const Verdict& verdict : verdicts) {
+  for (const TargetVerdict& verdict : verdicts) {
     if (verdict.to_run.text.empty()) continue;
     const ToRun& run = verdict.to_run;
     out.line(4).object().member("target", verdict.target->spelling()).member("text", run.text);

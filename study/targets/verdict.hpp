@@ -26,7 +26,7 @@ struct ToRun {
   std::vector<std::string> needs = {};  ///< sentences: what the text cannot say
 };
 
-struct Verdict {
+struct TargetVerdict {
   const Target* target = nullptr;
   std::string reason = {};  ///< why the target does not run it; "" if it does
   std::string word =
@@ -43,12 +43,21 @@ struct Verdict {
 
 /// An own order of the target is named only where that order is the planned one op by op; else the order comes from a file, where the target takes
 /// one. O(ops) for each own order with so many stages a rank.
-[[nodiscard]] Verdict verdict_of(const Target& target, const Deployment& deployment);
+[[nodiscard]] TargetVerdict verdict_of(const Target& target, const Deployment& deployment);
 
 /// The text of each that is taken under the target's name, indented, with what it needs; of the others why not.
-[[nodiscard]] std::string to_run_page(std::span<const Verdict> verdicts, int width);
+[[nodiscard]] std::string to_run_page(std::span<const TargetVerdict> verdicts, int width);
 
 /// "to_run": [..] of those that have something to paste. Lines are indented by two blanks.
-void write_to_run(io::JsonWriter& out, std::span<const Verdict> verdicts);
+void write_to_run(io::JsonWriter& out, std::span<const TargetVerdict> verdicts);
+
+/// What a target does not run, or cannot be told.
+struct NotTaken {
+  const Target* target = nullptr;
+  std::string name;  ///< of the candidate
+  std::string reason;
+};
+/// "not_taken": [..].
+void write_not_taken(io::JsonWriter& out, std::span<const NotTaken> not_taken);
 
 }  // namespace pipeloom::study

@@ -94,9 +94,18 @@ void refuses_split(const std::function<void(Split&)>& change, const std::string&
 }
 
 TEST_CASE("model check: splits") {
-  refuses_split([](Split& s) { s.tensor = 8; },
-                "tensor parallelism (tp) is 8, but the number of key/value heads of layer 'T' is 4; tp must "
-                "divide it");
+  const Model six = llama({4, 1536, 4096, 24, 6, 32000});
+  Split eight;
+  eight.sequence = 4096;
+  eight.tensor = 8;
+  CHECK_THROWS_WITH(
+      check(six, eight, {"--tp", 0, 0}),
+      Contains("tensor parallelism (tp) is 8, but the number of key/value heads of layer 'T' is "
+               "6; tp must divide it, or be a multiple of it"));
+  eight.tensor = 12;
+  eight.sequence = 12 * 256;
+  check(six, eight, {"--tp", 0, 0});
+  refuses_split([](Split& s) { s.tensor = 32; }, "number of heads of layer 'T' is 16; tp must divide it");
   refuses_split([](Split& s) { s.tensor = 3; },
                 "which 3 ranks of tensor and context parallelism cannot share");
   refuses_split([](Split& s) { s.context = 0; }, "context parallelism (cp) is 0");

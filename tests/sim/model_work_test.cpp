@@ -229,6 +229,22 @@ TEST_CASE("model work: collectives of context parallelism") {
   CHECK(queries.collectives[0].bytes == 2.0 * 4096 * 2 * 8 * 128);
 }
 
+TEST_CASE("model work: where there are fewer key/value heads than ranks, each rank has one of them") {
+  const Model model = llama({1, 2048, 8192, 32, 4, 32000});
+  const Work four = work_of(model, model.kinds[0], split_of(4, 4096));
+  const Work eight = work_of(model, model.kinds[0], split_of(8, 4096));
+  CHECK(four.attention[0].kv_heads == 1);
+  CHECK(eight.attention[0].kv_heads == 1);
+  CHECK(eight.attention[0].heads == 4);
+  // What the cut weights make is gathered whole: 4096 tokens of 32 queries' and 2 x 4 keys' and values' heads of 64.
+  const auto gathered = std::ranges::find(eight.collectives, "qkv", &Collective::what);
+  REQUIRE(gathered != eight.collectives.end());
+  CHECK(gathered->bytes == 2.0 * 4096 * (32 + 8) * 64);
+  CHECK(std::ranges::find(four.collectives, "qkv", &Collective::what) == four.collectives.end());
+  // Weights are cut as before: a half of what four ranks have.
+  CHECK(2 * products(eight)[0].n == products(four)[0].n);
+}
+
 TEST_CASE("model work: products at an encoder's ends see tokens of their own") {
   const Model model = encoder();
   const Layer& layer = *model.find('P');

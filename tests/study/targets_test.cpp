@@ -19,7 +19,7 @@ namespace {
 using study::Assignments;
 using study::Deployment;
 using study::target_named;
-using study::Verdict;
+using study::TargetVerdict;
 using study::verdict_of;
 
 Deployment deployed(const Assignments& assignments) {
@@ -35,11 +35,11 @@ Assignments sized(const std::string& schedule, int ranks, int microbatches, int 
           {"chunks", std::to_string(chunks)}};
 }
 
-Verdict verdict(const std::string& target, const Assignments& assignments) {
+TargetVerdict verdict(const std::string& target, const Assignments& assignments) {
   return verdict_of(target_named(target), deployed(assignments));
 }
 
-std::string setting(const Verdict& verdict, const std::string& key) {
+std::string setting(const TargetVerdict& verdict, const std::string& key) {
   for (const study::Setting& one : verdict.to_run.settings)
     if (one.key == key) return one.value;
   return "";
@@ -74,11 +74,11 @@ TEST_CASE("a target is named with its release or without") {
 
 TEST_CASE("Megatron-core takes N from p to m, and no short last group") {
   // 7 = 4 + 3, and 3 < p.
-  const Verdict refused = verdict("megatron", sized("interleaved-1f1b", 4, 7, 4));
+  const TargetVerdict refused = verdict("megatron", sized("interleaved-1f1b", 4, 7, 4));
   CHECK_FALSE(refused.taken());
   CHECK(holds(refused.reason, "the last group has 3 microbatches, and must have 0 or at least 4"));
 
-  const Verdict taken = verdict("megatron", with(sized("interleaved-1f1b", 4, 7, 4), kGroupSize, "7"));
+  const TargetVerdict taken = verdict("megatron", with(sized("interleaved-1f1b", 4, 7, 4), kGroupSize, "7"));
   REQUIRE(taken.taken());
   CHECK(setting(taken, kMegatronN) == "7");
   CHECK(setting(taken, "--num-virtual-stages-per-pipeline-rank") == "4");
@@ -87,7 +87,8 @@ TEST_CASE("Megatron-core takes N from p to m, and no short last group") {
         "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 4 "
         "--microbatch-group-size-per-virtual-pipeline-stage 7 --micro-batch-size 1 --global-batch-size 7");
 
-  CHECK(setting(verdict("megatron", with(sized("interleaved-1f1b", 4, 10, 2), kGroupSize, "5")), kMegatronN) == "5");
+  CHECK(setting(verdict("megatron", with(sized("interleaved-1f1b", 4, 10, 2), kGroupSize, "5")),
+                kMegatronN) == "5");
   CHECK_FALSE(verdict("megatron", with(sized("interleaved-1f1b", 4, 10, 2), kGroupSize, "3")).taken());
   CHECK(verdict("megatron", sized("1f1b", 4, 3, 1)).taken());
   CHECK_FALSE(verdict("megatron", sized("zbv", 4, 8, 2)).taken());
@@ -95,7 +96,7 @@ TEST_CASE("Megatron-core takes N from p to m, and no short last group") {
 
 TEST_CASE("a class of PyTorch's is named only where its rounds make the planned order") {
   // 11 microbatches on 4 ranks are 2 rounds, which 11 is no multiple of: no class, but a file.
-  const Verdict eleven = verdict("torch-2.15", sized("interleaved-zb", 4, 11, 4));
+  const TargetVerdict eleven = verdict("torch-2.15", sized("interleaved-zb", 4, 11, 4));
   REQUIRE(eleven.taken());
   CHECK(eleven.from_file);
   CHECK(eleven.to_run.files == std::vector<std::string>{"order.csv"});
@@ -103,7 +104,7 @@ TEST_CASE("a class of PyTorch's is named only where its rounds make the planned 
 
   // 15 on 8 are one round of 15, and groups of 8 are another order.
   CHECK(verdict("torch-2.15", sized("interleaved-zb", 8, 15, 4)).from_file);
-  const Verdict own = verdict("torch-2.15", with(sized("interleaved-zb", 8, 15, 4), kGroupSize, "15"));
+  const TargetVerdict own = verdict("torch-2.15", with(sized("interleaved-zb", 8, 15, 4), kGroupSize, "15"));
   CHECK(own.word == "InterleavedZeroBubble");
   CHECK_FALSE(own.from_file);
   CHECK(verdict("torch-2.15", sized("interleaved-zb", 8, 16, 4)).word == "InterleavedZeroBubble");
@@ -124,7 +125,7 @@ TEST_CASE("files of PyTorch's hold no shares of an output layer, no second copy 
     Assignments run = sized(schedule, 4, 8, 1);
     if (std::string(schedule) == "vocab-interlaced") run.erase("chunks");
     for (const char* target : {"torch-2.15", "torchtitan"}) {
-      const Verdict said = verdict(target, run);
+      const TargetVerdict said = verdict(target, run);
       CHECK_FALSE(said.taken());
       CHECK(holds(said.reason, "PyTorch's files"));
     }
@@ -138,12 +139,13 @@ TEST_CASE("AReaL takes four names, a microbatch for each stage at least, and no 
   CHECK_FALSE(verdict("areal", sized("v-half", 4, 8, 2)).taken());
   CHECK_FALSE(verdict("areal", sized("interleaved-zb", 4, 11, 2)).taken());
   // Interleaved1F1B of 6 is one round of 6, but AReaL makes 8 microbatches for 8 stages.
-  const Verdict few = verdict("areal", with(sized("interleaved-1f1b", 4, 6, 2), kGroupSize, "6"));
+  const TargetVerdict few = verdict("areal", with(sized("interleaved-1f1b", 4, 6, 2), kGroupSize, "6"));
   CHECK(few.reason == "AReaL makes at least one microbatch for each stage: 8, not 6");
   // Without a number of layers it cannot be told another number of stages than two a rank.
   CHECK(verdict("areal", sized("interleaved-1f1b", 4, 8, 2)).taken());
-  CHECK(holds(verdict("areal", sized("interleaved-1f1b", 4, 12, 3)).reason, "layers per stage, not stages per rank"));
-  const Verdict odd = verdict("areal", sized("1f1b", 4, 7, 1));
+  CHECK(holds(verdict("areal", sized("interleaved-1f1b", 4, 12, 3)).reason,
+              "layers per stage, not stages per rank"));
+  const TargetVerdict odd = verdict("areal", sized("1f1b", 4, 7, 1));
   CHECK(setting(odd, "actor.mb_spec.packing_algorithm") == "\"kk\"");
   CHECK(holds(odd.to_run.needs.front(), "exactly 7 sequences a data rank"));
 }
@@ -162,37 +164,42 @@ Assignments llama(const std::string& schedule, int ranks, int microbatches, int 
 
 TEST_CASE("AReaL is told a split by layers per stage and by what the ends have less, or takes its own") {
   // 32 layers and one less at each end: 34 on 8 stages are 4 and 5, the first two 5, less one at each end: 4 5 4 4 4 4 4 3.
-  const Verdict own = verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 5, 4, 4, 4, 4, 4, 3]"));
+  const TargetVerdict own =
+      verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 5, 4, 4, 4, 4, 4, 3]"));
   CHECK(own.own_layers.empty());
   CHECK_FALSE(own.layers_said);
   CHECK(setting(own, "actor.archon.pp_first_stage_less_layers") == "1");
 
-  const Verdict even = verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 4, 4, 4, 4, 4, 4, 4]"));
+  const TargetVerdict even =
+      verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 4, 4, 4, 4, 4, 4, 4]"));
   CHECK(even.layers_said);
   // 33 on 8 stages: the first has 5, less one.
   CHECK(setting(even, "actor.archon.pp_first_stage_less_layers") == "1");
   CHECK(setting(even, "actor.archon.pp_last_stage_less_layers") == "0");
 
-  const Verdict other = verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[1, 7, 4, 4, 4, 4, 4, 4]"));
+  const TargetVerdict other =
+      verdict("areal", with(llama("zbv", 4, 8, 2), "costs.layers", "[1, 7, 4, 4, 4, 4, 4, 4]"));
   REQUIRE(other.taken());
   CHECK(other.own_layers == std::vector<int>{4, 5, 4, 4, 4, 4, 4, 3});
   CHECK(other.to_run.text.empty());
 
   // 16 stages of 32 layers and 2: 2.125 each; ceil(34 / 3) is 12 and ceil(34 / 2) is 17, but 32 + 0 make 16 of 2.
-  const Verdict four = verdict("areal", with(llama("interleaved-1f1b", 4, 16, 4), "costs.layers",
-                                             "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]"));
+  const TargetVerdict four = verdict("areal", with(llama("interleaved-1f1b", 4, 16, 4), "costs.layers",
+                                                   "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]"));
   REQUIRE(four.taken());
   CHECK(setting(four, "actor.archon.pp_layers_per_stage") == "2");
 }
 
 TEST_CASE("torchtitan is told the class that deals stages out, the file and the modules") {
   // v-half is no class of PyTorch's, and its stages are in a V.
-  const Verdict half = verdict("torchtitan", with(llama("v-half", 4, 8, 2), "costs.layers", "[4, 4, 4, 4, 4, 4, 4, 4]"));
+  const TargetVerdict half =
+      verdict("torchtitan", with(llama("v-half", 4, 8, 2), "costs.layers", "[4, 4, 4, 4, 4, 4, 4, 4]"));
   REQUIRE(half.taken());
   CHECK(half.from_file);
   CHECK(holds(half.to_run.text, "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n"));
   CHECK(holds(half.to_run.text, "pipeline_parallel_schedule_csv = \"order.csv\"\n"));
-  CHECK(holds(half.to_run.text, "[\"tok_embeddings\", \"layers.0\", \"layers.1\", \"layers.2\", \"layers.3\"], [\"layers.4\""));
+  CHECK(holds(half.to_run.text,
+              "[\"tok_embeddings\", \"layers.0\", \"layers.1\", \"layers.2\", \"layers.3\"], [\"layers.4\""));
   CHECK(holds(half.to_run.text, "\"layers.31\", \"norm\", \"lm_head\"]]"));
   CHECK(setting(half, "training.local_batch_size") == "8");
   CHECK(setting(half, "training.disable_cuda_graphs") == "true");
@@ -202,7 +209,8 @@ TEST_CASE("torchtitan is told the class that deals stages out, the file and the 
   }));
 
   // Its own split needs no word.
-  const Verdict own = verdict("torchtitan", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 5, 4, 4, 4, 4, 4, 3]"));
+  const TargetVerdict own =
+      verdict("torchtitan", with(llama("zbv", 4, 8, 2), "costs.layers", "[4, 5, 4, 4, 4, 4, 4, 3]"));
   CHECK_FALSE(own.layers_said);
   CHECK_FALSE(holds(own.to_run.text, "module_fqns"));
   CHECK(own.word == "ZBVZeroBubble");
@@ -213,14 +221,15 @@ TEST_CASE("torchtitan is told the class that deals stages out, the file and the 
   CHECK(verdict("torch-2.15", sized("hanayo", 4, 8, 4)).from_file);
 }
 
-TEST_CASE("layers for multi-token prediction stand in the layout string, and torchtitan has no pipeline for them") {
+TEST_CASE(
+    "layers for multi-token prediction stand in the layout string, and torchtitan has no pipeline for them") {
   Assignments run = sized("interleaved-1f1b", 4, 16, 2);
   run["costs.model"] = "\"deepseek-v3\"";
   run["costs.hardware"] = "\"gb200\"";
   run["costs.seq"] = "4096";
   run["costs.ep"] = "64";
   run["costs.dp"] = "64";
-  const Verdict megatron = verdict("megatron", run);
+  const TargetVerdict megatron = verdict("megatron", run);
   REQUIRE(megatron.taken());
   CHECK(holds(setting(megatron, "--pipeline-model-parallel-layout"), "mL\""));
   CHECK(setting(megatron, "--mtp-num-layers") == "1");
@@ -235,7 +244,7 @@ TEST_CASE("a hybrid model's pattern says the stages, and no layout string stands
   run["costs.hardware"] = "\"h100\"";
   run["costs.seq"] = "4096";
   run["costs.layers"] = "[13, 13, 13, 13]";
-  const Verdict megatron = verdict("megatron", run);
+  const TargetVerdict megatron = verdict("megatron", run);
   REQUIRE(megatron.taken());
   CHECK(setting(megatron, "--pipeline-model-parallel-layout").empty());
   // M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M- cut after 13, 26 and 39 letters.
@@ -249,7 +258,8 @@ TEST_CASE("recomputation is told as far as each framework has words for it") {
               "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"));
   CHECK(holds(verdict("torchtitan", all).to_run.text, "config.activation_checkpoint = FullAC.Config()"));
   CHECK(setting(verdict("areal", all), "actor.gradient_checkpointing") == "true");
-  CHECK(holds(verdict("torchtitan", llama("1f1b", 4, 8, 1)).to_run.text, "config.activation_checkpoint = None"));
+  CHECK(holds(verdict("torchtitan", llama("1f1b", 4, 8, 1)).to_run.text,
+              "config.activation_checkpoint = None"));
 
   const Assignments attention = with(llama("1f1b", 4, 8, 1), "options.recompute", "\"selective\"");
   CHECK(holds(verdict("megatron", attention).to_run.text,
@@ -261,13 +271,14 @@ TEST_CASE("recomputation is told as far as each framework has words for it") {
   CHECK_FALSE(verdict("megatron", some).taken());
   CHECK(verdict("torch-2.15", some).taken());
   for (const study::Target& target : study::targets())
-    CHECK_FALSE(verdict_of(target, deployed(with(llama("1f1b", 4, 8, 1), "options.offload", "\"all\""))).taken());
+    CHECK_FALSE(
+        verdict_of(target, deployed(with(llama("1f1b", 4, 8, 1), "options.offload", "\"all\""))).taken());
 }
 
 TEST_CASE("pairs that save time are for who overlaps them") {
   const Assignments run = with(sized("dualpipe-v", 4, 8, 2), "costs.overlapped", R"({"factor": 0.5})");
   CHECK(holds(verdict("torchtitan", run).reason, "one after the other"));
-  const Verdict torch = verdict("torch-2.15", run);
+  const TargetVerdict torch = verdict("torch-2.15", run);
   CHECK(torch.word == "DualPipeV");
   CHECK(std::ranges::any_of(torch.to_run.needs, [](const auto& need) { return holds(need, "OVERLAP_F_B"); }));
 }
@@ -275,7 +286,7 @@ TEST_CASE("pairs that save time are for who overlaps them") {
 TEST_CASE("plain PyTorch builds each rank's stages and loads the file") {
   Deployment run = deployed(sized("v-half", 2, 4, 2));
   run.order_file = "half.csv";
-  const Verdict said = verdict_of(target_named("torch"), run);
+  const TargetVerdict said = verdict_of(target_named("torch"), run);
   CHECK(said.to_run.text ==
         "from torch.distributed import get_rank\n"
         "from torch.distributed.pipelining import PipelineStage\n"
@@ -286,13 +297,13 @@ TEST_CASE("plain PyTorch builds each rank's stages and loads the file") {
         "schedule = _PipelineScheduleRuntime(stages, n_microbatches=4, loss_fn=loss_fn)\n"
         "schedule._load_csv(\"half.csv\", format=\"compute_only\")");
   CHECK(said.to_run.files == std::vector<std::string>{"half.csv"});
-  const Verdict own = verdict("torch", sized("1f1b", 2, 4, 1));
+  const TargetVerdict own = verdict("torch", sized("1f1b", 2, 4, 1));
   CHECK(holds(own.to_run.text, "schedule = Schedule1F1B(stages[0], n_microbatches=4, loss_fn=loss_fn)"));
 }
 
 TEST_CASE("the page and the JSON say what was found") {
-  const std::vector<Verdict> verdicts = {verdict("areal", sized("gpipe", 4, 8, 1)),
-                                         verdict("megatron", sized("1f1b", 4, 8, 1))};
+  const std::vector<TargetVerdict> verdicts = {verdict("areal", sized("gpipe", 4, 8, 1)),
+                                               verdict("megatron", sized("1f1b", 4, 8, 1))};
   const std::string page = study::to_run_page(verdicts, 100);
   CHECK(holds(page, "areal-1.0.4: not taken: AReaL has no order like this, and takes none from a file"));
   CHECK(holds(page, "  megatron-core-0.19.2\n    --pipeline-model-parallel-size 4 --micro-batch-size 1"));

@@ -68,7 +68,7 @@ Counts check_classes(const std::string& target_name) {
       CHECK(one.contains("refused"));
       continue;
     }
-    const study::Verdict verdict = study::verdict_of(target, *deployment);
+    const study::TargetVerdict verdict = study::verdict_of(target, *deployment);
     if (one.contains("sha256")) {
       // Of two classes with one order at these sizes the first is named; a class of several stages with one comes from a file where its own
       // number of stages is another.
@@ -103,7 +103,7 @@ TEST_CASE("AReaL is told what its engine made, and refused where it made another
     INFO(one.dump());
     const auto deployment = deployed(one["schedule"], one);
     if (!deployment) continue;
-    const study::Verdict verdict = study::verdict_of(target, *deployment);
+    const study::TargetVerdict verdict = study::verdict_of(target, *deployment);
     const bool made = one["made"]["kk"] == one["m"];
     CHECK(verdict.taken() == made);
     if (!verdict.taken()) {
@@ -131,7 +131,7 @@ TEST_CASE("Megatron-core is told the group sizes that it took, and no others") {
                                                    : "interleaved-1f1b",
                                      one);
     if (!deployment) continue;
-    const study::Verdict verdict = study::verdict_of(target, *deployment);
+    const study::TargetVerdict verdict = study::verdict_of(target, *deployment);
     CHECK(verdict.taken() == one.contains("sha256"));
     ++(verdict.taken() ? taken : refused);
   }
