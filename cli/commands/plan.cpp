@@ -73,7 +73,9 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "order; default "
               "schedule,chunks,placement,order, and layers where a model is named. `order` alone searches an "
               "order for CONFIG's own placement");
-  list.option("--target", options.target, "torch-2.15|torchtitan|areal|megatron", "Only what this can run");
+  list.option("--target", options.target, "NAME[-RELEASE]",
+              "Only what this framework runs and can be told, with the lines to paste: " +
+                  study::target_spellings() + "; without a release the newest");
   list.option("--limit", options.run.limit, "BYTES",
               "What a rank may hold; default CONFIG's, or the device's memory less the headroom");
   list.option("--headroom", options.headroom, "SHARE",
@@ -276,7 +278,7 @@ study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, boo
   return study::make_plan(workload, asked, InputOptions().limits());
 }
 
-void print_plan(const PlanCommand& options, const study::Plan& plan, const study::PlanOptions& asked) {
+void print_plan(const PlanCommand& options, const study::Plan& plan) {
   const std::size_t top =
       options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
   if (options.print.is("json")) return print(study::plan_json(plan, top, options.include.has_value()));
@@ -294,7 +296,7 @@ void print_plan(const PlanCommand& options, const study::Plan& plan, const study
     print('\n' +
           draw::terminal_chart(winner.run.timeline,
                                {.width = screen.width, .colour = screen.colour, .unicode = screen.unicode}));
-  print(study::paste_text(winner, asked.target, options.schedule_out.value_or("")));
+  print(study::paste_text(winner, plan.to_run, screen.width));
 }
 
 ExitCode run_plan(PlanCommand& options) {
@@ -312,7 +314,7 @@ ExitCode run_plan(PlanCommand& options) {
   if (options.pareto && !plan.candidates.empty())
     io::write_file(*options.pareto, overwrite_if(options.force),
                    [&](std::ostream& out) { write_picture(out, study::pareto_picture(plan)); });
-  print_plan(options, plan, asked);
+  print_plan(options, plan);
   if (!plan.candidates.empty()) return ExitCode::Ok;
   say("error: nothing fits; the lines above say what is missing\n");
   return ExitCode::AnswerIsNo;

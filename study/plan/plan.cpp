@@ -20,6 +20,7 @@
 #include "study/plan/advice.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/codesign.hpp"
+#include "study/plan/judge.hpp"
 #include "study/plan/orders.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
@@ -81,6 +82,7 @@ class Planner {
     find_baseline();
     plan_.workload = workload_.config;
     try_variants(variants_of(workload_, options_, plan_.rejected));
+    judge_all();
     add_relieved();
     if (options_.vary.has(Vary::Layers) && has_model(workload_.config)) add_balanced();
     if (options_.vary.has(Vary::Order)) {
@@ -335,7 +337,18 @@ class Planner {
     }
   }
 
+  /// Leaves out what the target does not run.
+  void judge_all() {
+    if (options_.target != nullptr) judge(plan_.candidates, options_, limits_, plan_.rejected);
+  }
+
+  void say_how_to_run() {
+    if (!plan_.candidates.empty()) plan_.to_run = verdicts_of(plan_.candidates.front(), options_);
+    plan_.not_taken = not_taken(plan_, options_);
+  }
+
   void sort_out() {
+    judge_all();
     measure_peaks();
     std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
     tell_apart();
@@ -345,6 +358,7 @@ class Planner {
     if (!options_.runs_now) plan_.baseline.reset();
     find_changes();
     find_front();
+    say_how_to_run();
   }
 
   void find_changes() {

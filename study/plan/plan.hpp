@@ -16,6 +16,7 @@
 #include "study/plan/headroom.hpp"
 #include "study/plan/targets.hpp"
 #include "study/run/workload.hpp"
+#include "study/targets/verdict.hpp"
 
 namespace pipeloom::study {
 
@@ -89,6 +90,7 @@ struct PlanCandidate {
   LowerBound bound = {};          ///< on `makespan`
   double gap = 0;                 ///< makespan / bound - 1
   bool proven = false;            ///< no order of these ops on these ranks within the limit is shorter
+  bool judged = false;            ///< the target runs it as it is here
   io::Config config = {};
   Run run = {};
   /// Of a searched order what a file of it holds: without the ops that the configuration's options add. Else null.
@@ -143,6 +145,9 @@ struct Plan {
   std::vector<std::size_t> pareto =
       {};  ///< candidates that no other beats in both step time and peak, fastest first
   std::vector<PlanAdvice> advice = {};
+  std::vector<TargetVerdict> to_run = {};  ///< how the winner is told to the target, or to each
+  std::vector<NotTaken> not_taken =
+      {};  ///< candidates that the target does not run; without one, targets that do not run the winner
   std::vector<std::string> warnings = {};
 };
 

@@ -49,7 +49,11 @@ void set_stages(const Taken& taken, Options& options) {
     options.set("--num-virtual-stages-per-pipeline-rank", taken.chunks());
   if (taken.group_size > 0)
     options.set("--microbatch-group-size-per-virtual-pipeline-stage", taken.group_size);
-  if (taken.own->word.starts_with("--")) options.set_flag(taken.own->word);
+  if (taken.own->word.starts_with("--")) {
+    options.set_flag(taken.own->word);
+    // Its default, allgather, is refused beside it.
+    options.set_words("--moe-token-dispatcher-type", "alltoall");
+  }
   if (taken.deployment.model != nullptr && taken.deployment.model->mtp > 0)
     options.set("--mtp-num-layers", taken.deployment.model->mtp);
 }

@@ -94,7 +94,7 @@ void refuses_split(const std::function<void(Split&)>& change, const std::string&
 }
 
 TEST_CASE("model check: splits") {
-  const Model six = llama({4, 1536, 4096, 24, 6, 32000});
+  const Model six = llama({4, 1536, 4608, 24, 6, 32000});
   Split eight;
   eight.sequence = 4096;
   eight.tensor = 8;

@@ -130,6 +130,8 @@ std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
     }
     out.close(2);
     write_lists(out, plan);
+    write_to_run(out, plan.to_run);
+    write_not_taken(out, plan.not_taken);
     out.close(0);
     writer << '\n';
     writer.flush();

@@ -5,10 +5,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "schedules/generator.hpp"
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/layout/megatron_layout.hpp"
 #include "sim/memory.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
@@ -186,41 +184,8 @@ std::string headline(const Plan& plan, std::size_t width) {
   return out;
 }
 
-std::string stages_text(const std::vector<int>& layers, const Placement& placement) {
-  if (layers.empty() || !layout::layout_refusal(placement).empty()) return "";
-  return layout::to_text(layout::layout_of(layout::contents_of(layers)));
-}
-
-std::string torch_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
-  if (!word.empty())
-    return fmt::format("schedule class {} of torch.distributed.pipelining, {} a rank", word,
-                       count_text(static_cast<std::size_t>(winner.chunks), "stage"));
-  if (file.empty()) return "its order as PyTorch's CSV: add --schedule-out ORDER.csv";
-  return fmt::format(
-      "_PipelineScheduleRuntime(stages, n_microbatches={}), then _load_csv(\"{}\", format=\"compute_only\")",
-      winner.run.schedule->microbatches(), file);
-}
-
 bool has_own_layers(const PlanCandidate& winner) {
   return winner.config.given.has("costs.layers") && !winner.layers.empty();
-}
-
-/// torchtitan's names of what each stage consists of, as TOML and JSON write lists.
-std::string module_lists(const std::vector<int>& layers) {
-  std::string out;
-  for (const auto& stage : layout::modules_of(layout::contents_of(layers),
-                                              layout::module_names(layout::Framework::Torchtitan, false)))
-    out += fmt::format("{}[\"{}\"]", out.empty() ? "" : ", ", fmt::join(stage, "\", \""));
-  return '[' + out + ']';
-}
-
-std::string titan_lines(const PlanCandidate& winner, const std::string& word, const std::string& file) {
-  const std::string what =
-      word.empty() ? fmt::format("pipeline_parallel_schedule_csv = \"{}\"", file.empty() ? "ORDER.csv" : file)
-                   : fmt::format("pipeline_parallel_schedule = \"{}\"", word);
-  std::string out = fmt::format("pipeline_parallel_degree = {}, {}", winner.run.schedule->ranks(), what);
-  if (has_own_layers(winner)) out += ", module_fqns_per_model_part = " + module_lists(winner.layers);
-  return out;
 }
 
 /// What a stage consists of and does besides the schedule, where the plan or its input says so: frameworks are told in many ways.
@@ -246,38 +211,10 @@ std::string stages_lines(const PlanCandidate& winner) {
   return out;
 }
 
-std::string megatron_lines(const PlanCandidate& winner) {
-  std::string out = fmt::format("--pipeline-model-parallel-size {}", winner.run.schedule->ranks());
-  const std::string stages = stages_text(winner.layers, winner.run.schedule->placement());
-  if (!stages.empty())
-    out += fmt::format(" --pipeline-model-parallel-layout '{}'", shortened(stages, 4096));
-  else if (winner.chunks > 1)
-    out += fmt::format(" --num-virtual-stages-per-pipeline-rank {}", winner.chunks);
-  return out;
-}
-
 }  // namespace
 
-std::string paste_text(const PlanCandidate& winner, const Target* target, const std::string& schedule_file) {
-  std::string out = "\nTo run it\n";
-  for (const Target& one : targets()) {
-    if (target != nullptr && target != &one) continue;
-    const std::string refusal = target_refusal(one, winner.schedule);
-    const std::string word = target_word(one, winner.schedule);
-    std::string lines;
-    if (!refusal.empty())
-      lines = refusal;
-    else if (one.name == "torch")
-      lines = torch_lines(winner, word, schedule_file);
-    else if (one.name == "torchtitan")
-      lines = titan_lines(winner, word, schedule_file);
-    else if (one.name == "areal")
-      lines = fmt::format("pp_schedule: \"{}\", pp_size: {}", word, winner.run.schedule->ranks());
-    else
-      lines = megatron_lines(winner);
-    out += fmt::format("  {:<11}{}\n", one.name, lines);
-  }
-  return out + stages_lines(winner);
+std::string paste_text(const PlanCandidate& winner, std::span<const TargetVerdict> verdicts, int width) {
+  return "\nTo run it\n" + to_run_page(verdicts, width) + stages_lines(winner);
 }
 
 std::string plan_page(const Plan& plan, const PlanStyle& style) {

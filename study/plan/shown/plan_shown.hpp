@@ -2,9 +2,11 @@
 
 // A plan as JSON and as a page: what `pipeloom plan` prints.
 
+#include <span>
 #include <string>
 
 #include "study/plan/plan.hpp"
+#include "study/targets/verdict.hpp"
 
 namespace pipeloom::study {
 
@@ -22,9 +24,9 @@ struct PlanStyle {
 /// The table of candidates, those that lost and why, what would help.
 [[nodiscard]] std::string plan_page(const Plan& plan, const PlanStyle& style);
 
-/// Lines to copy for the winner: how PyTorch, torchtitan, AReaL and Megatron-LM are told, or only `target`; then its layers and which stages
-/// recompute or offload, where these are chosen or given. `schedule_file` is where its order was written, "" where it was not.
-[[nodiscard]] std::string paste_text(const PlanCandidate& winner, const Target* target,
-                                     const std::string& schedule_file);
+/// Lines to copy for the winner: what each target is told, or why it does not run it; then its layers and which stages recompute or offload, where
+/// these are chosen or given.
+[[nodiscard]] std::string paste_text(const PlanCandidate& winner, std::span<const TargetVerdict> verdicts,
+                                     int width);
 
 }  // namespace pipeloom::study
