@@ -132,9 +132,17 @@ RankLayers uneven_ranks(const EvenSplit& split) {
   const int left = split.layers - given;
   if (others < 0)
     throw InputError("one rank is both the first and the last: give first_layers or last_layers, not both");
+  if (split.first_layers.value_or(1) < 1 || split.last_layers.value_or(1) < 1)
+    throw InputError(
+        "the first or last rank is given 0 layers, and Megatron-LM wants 1 or more; write a layout");
   if (left < 0 || (others == 0 && left != 0))
     throw InputError(fmt::format("{} layers are given to {}, but the model has {}; correct one of them",
                                  given, others == 0 ? "all ranks" : "the first and last rank", split.layers));
+  if (others > 0 && left == 0)
+    throw InputError(
+        fmt::format("0 layers are left for {} other rank{}, and Megatron-LM wants some; give the first or "
+                    "last rank fewer",
+                    others, others == 1 ? "" : "s"));
   if (others > 0 && left % others != 0)
     throw InputError(fmt::format(
         "{} layers are left for {} other ranks, which is no whole number each; they must be a multiple of {}",

@@ -21,10 +21,12 @@ constexpr std::string_view kLetters = "EtmL";
 struct Letters {
   std::string text;
   std::vector<int> columns;
+  bool ends_in_repeat = false;  ///< the last letter was read with its repeat
 
   void append(const Letters& other) {
     text += other.text;
     columns.insert(columns.end(), other.columns.begin(), other.columns.end());
+    ends_in_repeat = other.ends_in_repeat;
   }
 };
 
@@ -84,10 +86,28 @@ class Parser {
     if (peek() != '|' && kLetters.find(peek()) == std::string_view::npos) fail_at_unknown();
     const std::size_t begin = at_;
     const char letter = text_[at_++];
-    const std::int64_t count = read_repeat().value_or(1);
+    const auto repeat = read_repeat();
+    append(out, letter, begin, repeat.value_or(1));
+    out.ends_in_repeat = repeat.has_value();
+  }
+
+  void append(Letters& out, char letter, std::size_t begin, std::int64_t count) const {
     require_room(begin, count, out.text.size());
     out.text.append(static_cast<std::size_t>(count), letter);
     out.columns.insert(out.columns.end(), static_cast<std::size_t>(count), column(begin));
+  }
+
+  /// A second repeat behind a group: Megatron-LM writes the group out first, so that it is of the letter then in front of it.
+  void read_repeat_of_last() {
+    if (letters_.text.empty() || letters_.ends_in_repeat) return;
+    const auto repeat = read_repeat();
+    if (!repeat) return;
+    const char letter = letters_.text.back();
+    const auto begin = static_cast<std::size_t>(letters_.columns.back()) - 1;
+    letters_.text.pop_back();
+    letters_.columns.pop_back();
+    append(letters_, letter, begin, *repeat);
+    letters_.ends_in_repeat = true;
   }
 
   void read_group() {
@@ -107,6 +127,7 @@ class Parser {
     if (__builtin_mul_overflow(static_cast<std::int64_t>(inner.text.size()), *count, &size)) size = kMaxCount;
     require_room(begin, size, letters_.text.size());
     for (std::int64_t i = 0; i < *count; ++i) letters_.append(inner);
+    read_repeat_of_last();
   }
 
   /// "*12"; the number of a count too large for any layout is kMaxCount.
@@ -143,10 +164,21 @@ int count(const std::vector<StageContent>& contents, int StageContent::*part) {
                          [part](int sum, const StageContent& stage) { return sum + stage.*part; });
 }
 
+/// The first stage that has letters, or the last one; 0 if none has any.
+std::size_t home_of(const MegatronLayout& layout, bool first) {
+  const auto has_letters = [](const std::string& stage) { return !stage.empty(); };
+  const auto& stages = layout.stages;
+  if (first) {
+    const auto found = std::ranges::find_if(stages, has_letters);
+    return found == stages.end() ? 0 : static_cast<std::size_t>(found - stages.begin());
+  }
+  const auto found = std::find_if(stages.rbegin(), stages.rend(), has_letters);
+  return found == stages.rend() ? 0 : static_cast<std::size_t>(stages.rend() - found) - 1;
+}
+
 /// The letter of this kind that stands elsewhere than it must; where there is none, the place that it should have.
 Where place_of_misplaced(const MegatronLayout& layout, char letter, bool first) {
-  const std::size_t last_stage = layout.stages.size() - 1;
-  const std::size_t home = first ? 0 : last_stage;
+  const std::size_t home = home_of(layout, first);
   const std::size_t position = first || layout.stages[home].empty() ? 0 : layout.stages[home].size() - 1;
   for (std::size_t stage = 0; stage < layout.stages.size(); ++stage)
     for (std::size_t i = 0; i < layout.stages[stage].size(); ++i)
@@ -158,14 +190,14 @@ Where place_of_misplaced(const MegatronLayout& layout, char letter, bool first) 
 void require_once(const MegatronLayout& layout, char letter, const char* what, bool first) {
   std::ptrdiff_t found = 0;
   for (const std::string& stage : layout.stages) found += std::count(stage.begin(), stage.end(), letter);
-  const std::string& stage = first ? layout.stages.front() : layout.stages.back();
+  const std::string& stage = layout.stages[home_of(layout, first)];
   const bool in_place = !stage.empty() && (first ? stage.front() : stage.back()) == letter;
   if (found == 1 && in_place) return;
   const std::string_view where = first ? "first" : "last";
   throw InputError(
       place_of_misplaced(layout, letter, first),
-      fmt::format("the layout has {} times {} ({}){}; write it once, as the {} letter of the {} stage", found,
-                  letter, what, found == 1 ? fmt::format(", but not {}", where) : "", where, where));
+      fmt::format("the layout has {} times {} ({}){}; write it once, as the {} of all letters", found, letter,
+                  what, found == 1 ? fmt::format(", but not {}", where) : "", where));
 }
 
 StageContent content_of(const MegatronLayout& layout, std::size_t stage) {
@@ -219,11 +251,6 @@ void require_mtp_in_place(const MegatronLayout& layout, const std::vector<StageC
         fmt::format("the MTP layers (m) are in stage {}, chunk {} of rank {}; they must be in the last "
                     "chunk of a rank, which are stages {} to {}",
                     stage, stage / ranks, stage % ranks, (chunks - 1) * ranks, contents.size() - 1));
-  if (ranks > 1 && stage % ranks == 0)
-    throw InputError(place_of(first, 'm'),
-                     fmt::format("the MTP layers (m) are in stage {}, on rank 0; Megatron-LM takes them on "
-                                 "any other rank only: put them into a later stage",
-                                 stage));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 //   E t m L    embedding, decoder layer, MTP layer, loss (head)
 //   |          the next stage; stages may be empty
 //   x*n        the letter or | before it, n times
-//   (...)*n    a group, n times; it may hold | and repeats but no group
+//   (...)*n    a group, n times; it may hold | and repeats but no group. One more *n repeats the letter or | in front of it
 //   ,          nothing: for the eye
 //
 // Stage k goes to rank k mod p as chunk k div p. Source: Megatron-LM, pipeline_parallel_layer_layout.py.
@@ -58,10 +58,9 @@ struct LayoutModel {
   std::optional<int> mtp = {};
 };
 
-/// The stages' contents, after Megatron-LM's checks for `ranks` ranks: the number of stages is a multiple of the ranks; one E,
-/// the first letter of the first stage; one L, the last letter of the last stage; decoder and MTP layers as many as
-/// the model has; MTP layers in one stage, behind all decoder layers, in the last chunk of its rank, and not on rank 0
-/// unless it is the only one. Throws InputError with the first that does not hold, at the place of a layout that was read.
+/// The stages' contents, after the checks of Megatron-core 0.19.2 for `ranks` ranks: the number of stages is a multiple of the ranks;
+/// one E, the first of all letters; one L, the last of all; stages before, between and after them may be empty; decoder and MTP layers
+/// as many as the model has; MTP layers in one stage, behind all decoder layers, in the last chunk of its rank. Throws InputError with the first that does not hold, at the place of a layout that was read.
 [[nodiscard]] std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks,
                                                     const LayoutModel& model = {});
 

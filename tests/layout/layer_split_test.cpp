@@ -157,6 +157,9 @@ TEST_CASE("even split: refusals") {
   CHECK_THROWS_WITH(even_split({.layers = 15, .ranks = 2, .first_layers = 4, .last_layers = 4}),
                     Contains("8 layers are given to all ranks, but the model has 15"));
   CHECK_THROWS_WITH(even_split({.layers = 3, .ranks = 4, .first_layers = 4}), Contains("the model has 3"));
+  CHECK_THROWS_WITH(even_split({.layers = 7, .ranks = 3, .first_layers = 1, .last_layers = 6}),
+                    Contains("0 layers are left for 1 other rank, and Megatron-LM wants some"));
+  CHECK_THROWS_WITH(even_split({.layers = 6, .ranks = 3, .first_layers = 0}), Contains("is given 0 layers"));
   CHECK_THROWS_WITH(even_split({.layers = 3, .ranks = 1, .first_layers = 1, .last_layers = 2}),
                     Contains("one rank is both"));
   CHECK_THROWS_WITH(even_split({.layers = 14, .ranks = 4, .first_layers = 2, .loss_is_layer = true}),
