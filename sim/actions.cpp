@@ -155,13 +155,13 @@ ActionLists to_actions(const Schedule& schedule, const IdleCells* blanks) {
       for (std::int32_t i = 0; i < (*blanks)[rank.at()][entry]; ++i) lists.add(Action());
       ++entry;
     };
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     add_blanks();
-                     cell.clear();
-                     for (std::size_t i = first; i < last; ++i) cell.emplace_back(schedule.ops()[i]);
-                     lists.add_cell(cell);
-                   });
+    for_each_written_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                           [&](std::size_t first, std::size_t last) {
+                             add_blanks();
+                             cell.clear();
+                             for (std::size_t i = first; i < last; ++i) cell.emplace_back(schedule.ops()[i]);
+                             lists.add_cell(cell);
+                           });
     add_blanks();
   }
   return lists;

@@ -27,7 +27,9 @@ Rank Schedule::rank_of_op(std::size_t op_index) const {
 }
 
 bool operator==(const Schedule& a, const Schedule& b) {
-  const auto same_grouping = [](Op x, Op y) { return x == y && x.joined() == y.joined(); };
+  const auto same_grouping = [](Op x, Op y) {
+    return x == y && x.joined() == y.joined() && x.in_turn() == y.in_turn();
+  };
   return a.microbatches_ == b.microbatches_ && a.slices_ == b.slices_ && a.placement_ == b.placement_ &&
          a.replica_of_microbatch_ == b.replica_of_microbatch_ && a.rank_begin_ == b.rank_begin_ &&
          std::equal(a.ops_.begin(), a.ops_.end(), b.ops_.begin(), b.ops_.end(), same_grouping);
@@ -52,13 +54,25 @@ ScheduleBuilder& ScheduleBuilder::begin_rank(Rank rank) {
   return *this;
 }
 
+namespace {
+
+/// F, then B, of one microbatch of the last stage.
+bool runs_in_turn(std::span<const Op> ops, const Placement& placement) {
+  return ops.size() == 2 && ops[0].kind() == OpKind::Forward && ops[1].kind() == OpKind::Backward &&
+         ops[1] == ops[0].as(OpKind::Backward) && ops[0].stage().value() + 1 == placement.stages();
+}
+
+}  // namespace
+
 void ScheduleBuilder::add_group(std::span<const Op> ops) {
   if (ops.empty()) return;
+  const bool in_turn = runs_in_turn(ops, placement());
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    schedule_.ops_.push_back(ops[i].with_joined(i + 1 < ops.size()));
+    const bool goes_on = i + 1 < ops.size();
+    schedule_.ops_.push_back(ops[i].with_joined(goes_on && !in_turn).with_turn(goes_on && in_turn));
     schedule_.kinds_.add(ops[i].kind());
   }
-  ++schedule_.num_entries_;
+  schedule_.num_entries_ += in_turn ? 2 : 1;
 }
 
 Schedule ScheduleBuilder::build() && {

@@ -157,11 +157,11 @@ std::string entry_text(const Schedule& schedule, std::size_t first, std::size_t 
 
 std::string queue_text(const Schedule& schedule, Rank rank) {
   std::string text;
-  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                 [&](std::size_t first, std::size_t last) {
-                   if (!text.empty()) text += ' ';
-                   text += entry_text(schedule, first, last);
-                 });
+  for_each_written_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                         [&](std::size_t first, std::size_t last) {
+                           if (!text.empty()) text += ' ';
+                           text += entry_text(schedule, first, last);
+                         });
   return text;
 }
 

@@ -101,9 +101,10 @@ class KindSet {
 ///   bits 20..39  stage
 ///   bits 40..55  sequence slice + 1; 0 where microbatches are not sliced
 ///   bits 56..59  kind
+///   bit  62      in turn: written as one group with the next op of the queue, which runs after it
 ///   bit  63      joined: the next op of the queue belongs to the same overlapped group
 ///
-/// Equality and order ignore `joined`: it says where the op stands, not which op it is.
+/// Equality and order ignore `joined` and `in_turn`: they say where the op stands, not which op it is.
 class Op {
  public:
   constexpr Op() = default;
@@ -144,8 +145,14 @@ class Op {
     op.bits_ = joined ? (bits_ | kJoinedBit) : (bits_ & ~kJoinedBit);
     return op;
   }
+  [[nodiscard]] constexpr bool in_turn() const { return (bits_ & kTurnBit) != 0; }
+  [[nodiscard]] constexpr Op with_turn(bool in_turn) const {
+    Op op;
+    op.bits_ = in_turn ? (bits_ | kTurnBit) : (bits_ & ~kTurnBit);
+    return op;
+  }
   /// Equal for equal ops, ordered by kind, slice, stage, microbatch.
-  [[nodiscard]] constexpr std::uint64_t key() const { return bits_ & ~kJoinedBit; }
+  [[nodiscard]] constexpr std::uint64_t key() const { return bits_ & ~(kJoinedBit | kTurnBit); }
 
   friend constexpr bool operator==(Op a, Op b) { return a.key() == b.key(); }
   friend constexpr auto operator<=>(Op a, Op b) { return a.key() <=> b.key(); }
@@ -161,6 +168,7 @@ class Op {
   static constexpr std::uint64_t kKindMask = 0xF;
   static constexpr std::uint64_t kSliceMask = (1U << 16) - 1;
   static constexpr std::uint64_t kIndexMask = (1U << 20) - 1;
+  static constexpr std::uint64_t kTurnBit = std::uint64_t{1} << 62;
   static constexpr std::uint64_t kJoinedBit = std::uint64_t{1} << 63;
   std::uint64_t bits_ = 0;
 };

@@ -75,6 +75,9 @@ class Placement {
 /// but the last of a group are `joined`). Times, dependencies and counts of entries follow from this
 /// array alone; `Schedule` holds no times.
 ///
+/// A group of a forward and the backward of the same microbatch on the last stage cannot overlap and runs one op after
+/// the other, as PyTorch runs it: it is two entries (the first op `in_turn`) that are written as one.
+///
 /// A Schedule only promises that every op's stage, microbatch and slice are in range. Whether each op is
 /// there once, on its rank and in a possible order is what validate() answers.
 class Schedule {
@@ -164,11 +167,11 @@ class ScheduleBuilder {
   ScheduleBuilder& begin_rank(Rank rank);
   /// Appends one op as an entry of its own.
   void add(Op op) {
-    schedule_.ops_.push_back(op.with_joined(false));
+    schedule_.ops_.push_back(op.with_joined(false).with_turn(false));
     schedule_.kinds_.add(op.kind());
     ++schedule_.num_entries_;
   }
-  /// Appends one entry of several ops that run overlapped; forwards first by convention.
+  /// Appends one entry of several ops that run overlapped, forwards first by convention; or two that are written as one.
   void add_group(std::span<const Op> ops);
   void add_pair(Op first, Op second) {
     const Op both[] = {first, second};
@@ -198,7 +201,19 @@ void for_each_entry(const Schedule& schedule, std::size_t begin, std::size_t end
   }
 }
 
-/// Blank cells of a drawn queue: [rank][i] blanks stand before entry i of the rank's queue, [rank][entries] at its end.
+/// The same for each entry as it is written: two that run in turn are one.
+template <class Fn>
+void for_each_written_entry(const Schedule& schedule, std::size_t begin, std::size_t end, Fn&& fn) {
+  const auto ops = schedule.ops();
+  for (std::size_t first = begin; first < end;) {
+    std::size_t last = first + 1;
+    while ((ops[last - 1].joined() || ops[last - 1].in_turn()) && last < end) ++last;
+    fn(first, last);
+    first = last;
+  }
+}
+
+/// Blank cells of a drawn queue: [rank][i] blanks stand before entry i of the rank's queue as it is written, [rank][entries] at its end.
 /// They are a drawing's, not the schedule's: nothing waits for them.
 using IdleCells = std::vector<std::vector<std::int32_t>>;
 
@@ -208,7 +223,7 @@ using IdleCells = std::vector<std::vector<std::int32_t>>;
 /// The same schedule with only its forwards, groups reduced to what remains of them.
 [[nodiscard]] Schedule forward_only(const Schedule& schedule);
 
-/// The entries of a rank's queue, separated by one space.
+/// The entries of a rank's queue as they are written, separated by one space.
 [[nodiscard]] std::string queue_text(const Schedule& schedule, Rank rank);
 
 /// Reads a whole schedule: entries separated by spaces, ranks by `|`. Stages and microbatches are

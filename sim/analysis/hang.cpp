@@ -18,8 +18,8 @@ namespace {
 /// Op ranges of a rank's entries, in queue order.
 std::vector<std::pair<std::size_t, std::size_t>> entries_of(const Schedule& schedule, Rank rank) {
   std::vector<std::pair<std::size_t, std::size_t>> entries;
-  for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                 [&](std::size_t first, std::size_t last) { entries.emplace_back(first, last); });
+  for_each_written_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                         [&](std::size_t first, std::size_t last) { entries.emplace_back(first, last); });
   return entries;
 }
 

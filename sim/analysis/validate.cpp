@@ -54,12 +54,13 @@ class StructureCheck {
 
   void check_queue(Rank rank) {
     std::size_t slot = 0;
-    for_each_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     check_group(rank, slot, first, last);
-                     for (std::size_t i = first; i < last; ++i) check_op(rank, slot, schedule_.ops()[i]);
-                     ++slot;
-                   });
+    for_each_written_entry(schedule_, schedule_.queue_begin(rank), schedule_.queue_end(rank),
+                           [&](std::size_t first, std::size_t last) {
+                             check_group(rank, slot, first, last);
+                             for (std::size_t i = first; i < last; ++i)
+                               check_op(rank, slot, schedule_.ops()[i]);
+                             ++slot;
+                           });
   }
 
   void check_op(Rank rank, std::size_t slot, Op op) {
@@ -124,6 +125,7 @@ class StructureCheck {
   /// Ops of a group start together, so none may need another of the same group: same microbatch means that it does
   /// on the same stage, and on neighbouring stages of one rank.
   void check_group(Rank rank, std::size_t slot, std::size_t first, std::size_t last) {
+    if (schedule_.ops()[first].in_turn()) return;
     for (std::size_t i = first; i < last; ++i)
       for (std::size_t j = i + 1; j < last; ++j) {
         const Op a = schedule_.ops()[i];
@@ -193,8 +195,8 @@ class StructureCheck {
 
 std::size_t slot_of_op(const Schedule& schedule, Rank rank, std::size_t op_index) {
   std::size_t slot = 0;
-  for_each_entry(schedule, schedule.queue_begin(rank), op_index + 1,
-                 [&](std::size_t first, std::size_t) { slot += first <= op_index ? 1 : 0; });
+  for_each_written_entry(schedule, schedule.queue_begin(rank), op_index + 1,
+                         [&](std::size_t first, std::size_t) { slot += first <= op_index ? 1 : 0; });
   return slot - 1;
 }
 

@@ -190,15 +190,16 @@ void write_schedule_json(std::ostream& stream, const Schedule& schedule) {
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     out << (rank == Rank(0) ? "\n    [" : ",\n    [");
     const std::size_t begin = schedule.queue_begin(rank);
-    for_each_entry(schedule, begin, schedule.queue_end(rank), [&](std::size_t first, std::size_t last) {
-      if (first > begin) out << ", ";
-      out << '"';
-      if (last == first + 1)
-        out << schedule.ops()[first];
-      else
-        out << std::string_view(entry_text(schedule, first, last));
-      out << '"';
-    });
+    for_each_written_entry(schedule, begin, schedule.queue_end(rank),
+                           [&](std::size_t first, std::size_t last) {
+                             if (first > begin) out << ", ";
+                             out << '"';
+                             if (last == first + 1)
+                               out << schedule.ops()[first];
+                             else
+                               out << std::string_view(entry_text(schedule, first, last));
+                             out << '"';
+                           });
     out << ']';
   }
   out << "\n  ]\n}\n";
