@@ -192,6 +192,7 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
       return;
     }
     case Count:
+    case GroupSize:
       return draw_count(ui, key, help);
     case TimeTable:
     case BytesTable:
@@ -257,7 +258,7 @@ std::string help_of(const io::Key& key, const RunModel* run) {
   std::string help = fmt::format("{}: {}", key.path, key.help);
   if (!key.unit.empty()) help += fmt::format("\nunit: {}{}", key.unit, literal_hint(key));
   if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
-  if (key.type == io::KeyType::Count && key.maximum > 0)
+  if ((key.type == io::KeyType::Count || key.type == io::KeyType::GroupSize) && key.maximum > 0)
     help += fmt::format("\na whole number from {}", key.minimum);
   if (!key.default_text.empty()) help += fmt::format("\nif left empty: {}", key.default_text);
   if (run != nullptr && run->effective)

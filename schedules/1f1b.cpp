@@ -21,6 +21,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 #include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::schedules {
@@ -72,7 +73,17 @@ std::vector<ClosedForm> closed_forms() {
 Generator one_f_one_b() {
   return {
       .name = "1f1b",
-      .aliases = {{.name = "1F1B", .dialect = "PyTorch"}},
+      .aliases = {{.name = "1F1B", .dialect = "PyTorch"},
+                  {.name = "PipelineParallel", .dialect = "Paddle"},
+                  alias("paddle-1f1b",
+                        {.stack = "Paddle's static graph", .least_per_rank = 1, .least_more = 0}),
+                  alias("OneForwardOneBackward",
+                        {.stack = "ColossalAI", .least_per_rank = 1, .least_more = 0}),
+                  {.name = "TrainSchedule", .dialect = "DeepSpeed"},
+                  {.name = "PipelineScheduler", .dialect = "InternEvo"},
+                  {.name = "pipedream_flush_forward_backward", .dialect = "Galvatron"},
+                  {.name = "Std1F1B", .dialect = "jaxpp"},
+                  {.name = "sched_1f1b", .dialect = "nnscaler"}},
       .summary = "a short warm-up, then one forward, one backward",
       .source = "PipeDream-Flush, Narayanan et al. 2020, arXiv 2006.09503; DAPPLE, arXiv 2007.01045",
       .when_to_use =

@@ -15,18 +15,48 @@
 // Requires: v = 2, m >= 2p - 1 (DeepSeek and PyTorch ask for 2p); p may be odd. The queues are those of the
 // first p ranks of dualpipe with 2p ranks and 2m microbatches, microbatches taken modulo m.
 //
+// Variants, what other stacks run under this name or another:
+//
+//   whole-backwards  DeepSpeed 0.19.8: B where there is I and W, and no pairs
+//   backward-first   MindSpore's zero_bubble_v: no pairs, the backward before the forward, so that a rank holds a pass less
+//   weights-last     NVIDIA's jaxpp: W's at the end only, every other backward of the end whole, on rank 0 all
+//
 // Closed forms, equal stages, no transfers, B = I + W, W <= I <= F, m >= 2p: the innermost rank p-1 idles
 // (p - 1)(X + F - 2W) and ends last; peak_live 2p + 1 on every rank.
 // F = I = W = 1, X = 3: makespan 6m + 2(p - 1).
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "schedules/closed_form.hpp"
 #include "schedules/dualpipe_steps.hpp"
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 #include "sim/messages/message_plans.hpp"
 
 namespace pipeloom::schedules {
 namespace {
+
+/// Of variant i.
+constexpr std::array<DualPipeStyle, 4> kStyles = {DualPipeStyle::Pairs, DualPipeStyle::Whole,
+                                                  DualPipeStyle::BackwardFirst, DualPipeStyle::WeightsLast};
+constexpr std::array<std::string_view, 4> kVariants = {"standard", "whole-backwards", "backward-first",
+                                                       "weights-last"};
+
+DualPipeStyle style_of(const Params& params) {
+  const auto found = std::ranges::find(kVariants, params.options.variant);
+  return found == kVariants.end() ? DualPipeStyle::Pairs
+                                  : kStyles[static_cast<std::size_t>(found - kVariants.begin())];
+}
+
+bool is_standard(const Params& params) {
+  return style_of(params) == DualPipeStyle::Pairs;
+}
 
 Schedule emit(const Params& params) {
   const int p = params.ranks;
@@ -37,25 +67,25 @@ Schedule emit(const Params& params) {
   for (int r = 0; r < p; ++r) {
     out.begin_rank(Rank(r));
     QueueBuilder queue(out, {Lane{.stage = Stage(r)}, Lane{.stage = Stage(2 * p - 1 - r)}});
-    emit_dualpipe_steps({.half = p, .depth = r, .microbatches = m}, queue);
+    emit_dualpipe_steps({.half = p, .depth = r, .microbatches = m, .style = style_of(params)}, queue);
   }
   return std::move(out).build();
 }
 
 std::vector<ClosedForm> closed_forms() {
   const std::string condition =
-      "equal stages, no transfers, m >= 2p, B = I + W, W <= I <= F, max(F, B) <= X <= F + B";
+      "equal stages, no transfers, m >= 2p, B = I + W, W <= I <= F, max(F, B) <= X <= F + B; standard";
   return {
       time_form("makespan", "(2p + 1) F + (p + 1) B + p(I + W) + (2m - 2p - 1) X + (p - 1)(X + F - 2W)",
                 condition,
                 [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  if (params.microbatches < 2 * params.ranks) return std::nullopt;
+                  if (params.microbatches < 2 * params.ranks || !is_standard(params)) return std::nullopt;
                   return dualpipe_makespan(params.ranks, params.microbatches, costs);
                 }),
-      order_form("peak_live", "2p + 1", "m >= 2p",
+      order_form("peak_live", "2p + 1; backward-first: 2p", "m >= 2p",
                  [](const Params& params, Rank) -> Value {
                    if (params.microbatches < 2 * params.ranks) return std::nullopt;
-                   return 2 * params.ranks + 1;
+                   return 2 * params.ranks + (style_of(params) == DualPipeStyle::BackwardFirst ? 0 : 1);
                  }),
   };
 }
@@ -65,8 +95,17 @@ std::vector<ClosedForm> closed_forms() {
 Generator dualpipe_v() {
   return {
       .name = "dualpipe-v",
-      .aliases = {{.name = "DualPipeV", .dialect = "PyTorch"},
-                  {.name = "dualpipe_v", .dialect = "PP-Schedule-Visualization"}},
+      .aliases =
+          {{.name = "DualPipeV", .dialect = "PyTorch"},
+           {.name = "dualpipe_v", .dialect = "PP-Schedule-Visualization"},
+           alias("DualPipeVParallel",
+                 {.stack = "Paddle's dynamic graph", .least_per_rank = 2, .least_more = 0}),
+           alias("DualPipeVSchedule",
+                 {.stack = "DeepSpeed", .least_per_rank = 2, .least_more = 0, .variant = "whole-backwards"}),
+           alias("zero_bubble_v",
+                 {.stack = "MindSpore", .least_per_rank = 2, .least_more = 0, .variant = "backward-first"}),
+           alias("jaxpp-dualpipe-v",
+                 {.stack = "jaxpp", .least_per_rank = 2, .least_more = 0, .variant = "weights-last"})},
       .summary = "DualPipe on a V placement: one model copy, two chunks per rank",
       .source = "DeepSeek-AI 2025, DualPipe repository, dualpipev.py",
       .when_to_use =
@@ -79,11 +118,16 @@ Generator dualpipe_v() {
                        .min_microbatches_offset = -1,
                        .splits_backward = true,
                        .overlaps = true,
+                       .variants = {kVariants.begin(), kVariants.end()},
                        .text = "2 chunks, microbatches >= 2 ranks - 1"},
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),
-      .messages = blocking_only(dualpipe_blocking),
+      .messages = [](const Params& params, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (!is_standard(params)) return std::nullopt;
+        return blocking_only(dualpipe_blocking)(params, std::move(schedule), style);
+      },
   };
 }
 

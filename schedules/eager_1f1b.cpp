@@ -22,6 +22,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -82,7 +83,9 @@ std::vector<ClosedForm> closed_forms() {
 Generator eager_1f1b() {
   return {
       .name = "eager-1f1b",
-      .aliases = {{.name = "eager1f1b", .dialect = "minPP"}},
+      .aliases = {{.name = "eager1f1b", .dialect = "minPP"},
+                  alias("paddle-eager-1f1b",
+                        {.stack = "Paddle's static graph", .least_per_rank = 2, .least_more = -1})},
       .summary = "1f1b with twice the warm-up, so that messages travel while ranks compute",
       .source = "Zhuang et al. 2022, On Optimizing the Communication of Model Parallelism, arXiv 2211.05322",
       .when_to_use =

@@ -92,7 +92,10 @@ Generator gpipe() {
       .aliases = {{.name = "GPipe", .dialect = "PyTorch"},
                   {.name = "afab", .dialect = "Llama 3"},
                   {.name = "all-forward-all-backward", .dialect = "Llama 3"},
-                  {.name = "gpipe-v", .dialect = "a V placement", .defaults = take_v}},
+                  {.name = "gpipe-v", .dialect = "a V placement", .defaults = take_v},
+                  {.name = "FThenB", .dialect = "Paddle"},
+                  {.name = "sched_gpipe", .dialect = "nnscaler"},
+                  {.name = "gpipe_forward_backward", .dialect = "Galvatron"}},
       .summary = "all forwards, then all backwards",
       .source = "Huang et al. 2018, GPipe, arXiv 1811.06965, section 2.2",
       .when_to_use =

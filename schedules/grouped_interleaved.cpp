@@ -46,8 +46,8 @@ int half_group(const Params& params) {
 
 /// g: what is given, else p for GIS and ceil(p/2) for GIS-H.
 int group_of(const Params& params) {
-  return params.options.group_size.value_or(params.options.variant == "gis-h" ? half_group(params)
-                                                                              : params.ranks);
+  if (params.options.group_size) return params.options.group_size->largest();
+  return params.options.variant == "gis-h" ? half_group(params) : params.ranks;
 }
 
 /// Rows of the building block by the rows that exist: a last group that is short has gaps where microbatches are
@@ -79,7 +79,7 @@ Schedule emit(const Params& given) {
   const int p = params.ranks;
   const int m = params.microbatches;
   const int v = params.chunks;
-  const int g = *params.options.group_size;
+  const int g = group_of(given);
 
   const InterleavedOrder order(params);
   const BlockRows rows(params, g);
@@ -168,6 +168,7 @@ Generator grouped_interleaved() {
                        .default_chunks = 2,
                        .splits_backward = true,
                        .takes = {Option::GroupSize},
+                       .equal_groups = true,
                        .variants = {"gis", "gis-h"},
                        .text = "group_size from half of the ranks, rounded up, to all of them"},
       .closed_forms = closed_forms(),

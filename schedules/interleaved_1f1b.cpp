@@ -18,6 +18,13 @@
 // divides m; peak_live min(m v, 2(p - r - 1) + (v - 1)N + 1) chunk passes, any N.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "schedules/closed_form.hpp"
 #include "schedules/idle_cells.hpp"
@@ -26,42 +33,142 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 
 namespace pipeloom::schedules {
 namespace {
+
+/// How many forwards come before the first backward, and in which order the backwards come.
+enum class Variant { Standard, Short, Long, AllForwards, EarlyLast, Padded };
+
+constexpr std::array<std::string_view, 6> kVariants = {"standard",     "short-warmup",     "long-warmup",
+                                                       "all-forwards", "early-last-chunk", "padded"};
+
+Variant variant_of(const Params& params) {
+  const auto found = std::ranges::find(kVariants, params.options.variant);
+  return found == kVariants.end() ? Variant::Standard : static_cast<Variant>(found - kVariants.begin());
+}
+
+bool is_standard(const Params& params) {
+  return variant_of(params) == Variant::Standard;
+}
+
+/// DynaPipe counts the passes of full groups only; where no group is full, all forwards come first.
+std::int64_t padded_warmup(const Params& params, Rank rank) {
+  const std::int64_t n = group_size_of(params);
+  const std::int64_t v = params.chunks;
+  Params full = params;
+  full.microbatches -= params.microbatches % group_size_of(params);
+  if (full.microbatches == 0) return std::max(params.microbatches * v, (v - 1) * n);
+  return interleaved_warmup(full, rank, 0);
+}
+
+/// Rows of the table before the first pair of a forward and a backward.
+std::int64_t warmup_of(const Params& params, Rank rank) {
+  switch (variant_of(params)) {
+    case Variant::Short:
+      return interleaved_warmup(params, rank, rank.value() + 1 - params.ranks);
+    case Variant::Long:
+      return interleaved_warmup(params, rank, 1);
+    case Variant::AllForwards:
+      return std::int64_t{params.microbatches} * params.chunks;
+    case Variant::Padded:
+      return padded_warmup(params, rank);
+    case Variant::Standard:
+    case Variant::EarlyLast:
+      break;
+  }
+  return interleaved_warmup(params, rank, 0);
+}
+
+/// Whose table it is: padded, m grows to whole groups, and what is too many is left out of the queues.
+Params table_of(const Params& params) {
+  Params table = params;
+  const std::int64_t n = group_size_of(params);
+  const std::int64_t whole = (params.microbatches + n - 1) / n * n;
+  if (variant_of(params) == Variant::Padded)
+    table.microbatches = static_cast<int>(std::min<std::int64_t>(whole, kMaxIndex));
+  return table;
+}
+
+/// Rows of the table in the order of their backwards. Early: those of the last chunk, a group's first, come (v - 1)(n - p) places
+/// sooner if the first group has n > p microbatches: as soon as if it had p.
+std::vector<std::size_t> backward_rows(const Params& params, std::size_t length) {
+  constexpr auto kFree = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> rows(length, kFree);
+  std::vector<bool> placed(length, false);
+  const std::vector<int> groups = groups_of(params);
+  const auto sooner = op_count(params.chunks - 1, std::max(0, groups.front() - params.ranks), 1);
+  std::size_t begin = 0;
+  for (const int size : groups) {
+    for (std::size_t t = begin; t < begin + static_cast<std::size_t>(size); ++t)
+      if (variant_of(params) == Variant::EarlyLast && begin > 0) {
+        rows[t - sooner] = t;
+        placed[t] = true;
+      }
+    begin += op_count(params.chunks, size, 1);
+  }
+  std::size_t next = 0;
+  for (std::size_t& row : rows) {
+    while (next < length && placed[next]) ++next;
+    if (row == kFree) row = next++;
+  }
+  return rows;
+}
 
 Schedule emit(const Params& params) {
   const int p = params.ranks;
   const int m = params.microbatches;
   const int v = params.chunks;
 
-  const InterleavedOrder order(params);
+  const Params table = table_of(params);
+  const InterleavedOrder order(table);
+  const std::vector<std::size_t> backwards = backward_rows(table, order.length());
   ScheduleBuilder out(loop_placement(params), m);
   out.reserve(op_count(p * v, m, 2));
+  const auto add = [&](Op op) {
+    if (op.microbatch() < Microbatch(m)) out.add(op);
+  };
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
-    const auto warmup = static_cast<std::size_t>(interleaved_warmup(params, rank, 0));
+    const auto warmup = static_cast<std::size_t>(warmup_of(params, rank));
     // 1. F of rows 0, 1, ..                                warmup forwards
-    for (std::size_t t = 0; t < warmup; ++t) out.add(order.forward(t, rank));
+    for (std::size_t t = 0; t < warmup; ++t) add(order.forward(t, rank));
     // 2. F of row t+warmup, B of row t                     m v - warmup pairs
     for (std::size_t t = 0; t < order.length() - warmup; ++t) {
-      out.add(order.forward(t + warmup, rank));
-      out.add(order.backward(t, rank));
+      add(order.forward(t + warmup, rank));
+      add(order.backward(backwards[t], rank));
     }
     // 3. B of rows .., m v - 1                             warmup backwards
-    for (std::size_t t = order.length() - warmup; t < order.length(); ++t) out.add(order.backward(t, rank));
+    for (std::size_t t = order.length() - warmup; t < order.length(); ++t)
+      add(order.backward(backwards[t], rank));
   }
   return std::move(out).build();
 }
 
-bool hangs(const Params& params) {
-  return interleaved_hangs(params, 0);
+/// As groups_too_short() wants it, where the variant has a rule.
+std::optional<std::int64_t> too_few(const Params& params) {
+  const std::int64_t p = params.ranks;
+  switch (variant_of(params)) {
+    case Variant::Standard:
+      return 2 * p - 3;
+    case Variant::Short:
+      return p - 2;
+    case Variant::Long:
+      return 2 * p - 2;
+    case Variant::AllForwards:
+      return 0;
+    case Variant::EarlyLast:
+    case Variant::Padded:
+      break;
+  }
+  return std::nullopt;
 }
 
 /// PyTorch draws r blanks in front, the wait for the first gradient behind the warm-up, and a blank before each
 /// backward of the cool-down, where a forward stood before.
 IdleCells idle_cells(const Params& params, const Schedule& schedule) {
-  if (!has_pytorch_rounds(params)) return {};
+  if (!has_pytorch_rounds(params) || !is_standard(params)) return {};
   IdleCells cells = no_idle_cells(schedule);
   for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
     auto& blanks = cells[rank.at()];
@@ -78,9 +185,10 @@ IdleCells idle_cells(const Params& params, const Schedule& schedule) {
 }
 
 std::vector<ClosedForm> closed_forms() {
-  const std::string condition = "equal stages, no transfers, N = p, m a multiple of p";
+  const std::string condition = "equal stages, no transfers, N = p, m a multiple of p; not short-warmup";
   const auto holds = [](const Params& params) {
-    return group_size_of(params) == params.ranks && params.microbatches % params.ranks == 0;
+    return variant_of(params) != Variant::Short && has_equal_groups(params) &&
+           group_size_of(params) == params.ranks && params.microbatches % params.ranks == 0;
   };
   return {
       time_form("makespan", "(m v + p - 1)(F + B), F and B per chunk", condition,
@@ -94,10 +202,64 @@ std::vector<ClosedForm> closed_forms() {
                   if (!holds(params)) return std::nullopt;
                   return (params.ranks - 1) * (costs.forward + costs.backward);
                 }),
-      order_form(
-          "peak_live", "min(m v, 2(p - 1 - r) + (v - 1) N + 1)", "",
-          [](const Params& params, Rank rank) -> Value { return interleaved_warmup(params, rank, 1); }),
+      order_form("peak_live",
+                 "min(m v, 2(p - 1 - r) + (v - 1) N + 1); long-warmup: one more; short-warmup: p - 1 - r "
+                 "less; all-forwards: m v",
+                 "not padded",
+                 [](const Params& params, Rank rank) -> Value {
+                   if (variant_of(params) == Variant::Padded) return std::nullopt;
+                   return std::min(std::int64_t{params.microbatches} * params.chunks,
+                                   warmup_of(params, rank) + 1);
+                 }),
   };
+}
+
+/// InternEvo, Paddle's static graph and older copies of Megatron-LM's loop: no 1F1B where m = p.
+void forwards_first_in_one_round(Params& params) {
+  if (params.microbatches == params.ranks && params.options.variant.empty())
+    params.options.variant = kVariants[static_cast<std::size_t>(Variant::AllForwards)];
+}
+
+void one_group(Params& params) {
+  if (!params.options.group_size) params.options.group_size = params.microbatches;
+}
+
+std::vector<Alias> aliases() {
+  StackRule unbalanced = paddle_dynamic_groups();
+  unbalanced.variant = "early-last-chunk";
+  return {{.name = "Interleaved1F1B", .dialect = "PyTorch", .defaults = pytorch_rounds("Interleaved1F1B")},
+          {.name = "interleaved_1f1b", .dialect = "Megatron-LM"},
+          {.name = "megatron-interleaved",
+           .dialect = "Megatron-LM",
+           .defaults = megatron_groups("megatron-interleaved")},
+          {.name = "interleave", .dialect = "PP-Schedule-Visualization"},
+          {.name = "1f1b_interleave", .dialect = "PP-Schedule-Visualization"},
+          alias("VPP", {.stack = "Paddle's static graph",
+                        .least_per_rank = 1,
+                        .least_more = 0,
+                        .options = forwards_first_in_one_round}),
+          alias("PipelineParallelWithInterleave", paddle_dynamic_groups()),
+          alias("PipelineParallelWithInterleave-best_unbalanced", unbalanced),
+          alias("InterleaveFthenB", {.stack = "Paddle's dynamic graph",
+                                     .one_round = true,
+                                     .min_ranks = 3,
+                                     .min_chunks = 2,
+                                     .variant = "all-forwards"}),
+          alias("VPPFhenBInBalancedMemory", {.stack = "Paddle's dynamic graph",
+                                             .least_per_rank = 1,
+                                             .least_more = 0,
+                                             .below_per_rank = 2,
+                                             .min_ranks = 3,
+                                             .min_chunks = 2,
+                                             .variant = "short-warmup",
+                                             .options = one_group}),
+          alias("InterleavedPipelineScheduler",
+                {.stack = "InternEvo", .whole_rounds = true, .options = forwards_first_in_one_round}),
+          alias("colossalai-interleaved", {.stack = "ColossalAI", .whole_rounds = true}),
+          alias("sched_1f1b_interleaved", {.stack = "nnscaler", .whole_rounds = true}),
+          alias_with_rounds("jaxpp-interleaved-1f1b", {.stack = "jaxpp"}),
+          alias_with_rounds("KimiK2", {.stack = "jaxpp", .variant = "long-warmup"}),
+          alias("dynapipe-interleaved", {.stack = "DynaPipe", .variant = "padded"})};
 }
 
 }  // namespace
@@ -105,33 +267,34 @@ std::vector<ClosedForm> closed_forms() {
 Generator interleaved_1f1b() {
   return {
       .name = "interleaved-1f1b",
-      .aliases = {{.name = "Interleaved1F1B",
-                   .dialect = "PyTorch",
-                   .defaults = pytorch_rounds("Interleaved1F1B")},
-                  {.name = "interleaved_1f1b", .dialect = "Megatron-LM"},
-                  {.name = "megatron-interleaved",
-                   .dialect = "Megatron-LM",
-                   .defaults = megatron_groups("megatron-interleaved")},
-                  {.name = "interleave", .dialect = "PP-Schedule-Visualization"},
-                  {.name = "1f1b_interleave", .dialect = "PP-Schedule-Visualization"}},
+      .aliases = aliases(),
       .summary = "1f1b with v chunks per rank: a v-th of the idle time, v times the transfers",
       .source = "Narayanan et al. 2021, Megatron-LM, arXiv 2104.04473, section 2.2",
       .when_to_use =
           "Few microbatches per rank and fast links. options.group_size = N > p trades memory for slack "
-          "between a send and its use. In Megatron-LM chunks is virtual_pipeline_model_parallel_size and "
+          "between a send and its use; a list has a size for each group. In Megatron-LM chunks is "
+          "virtual_pipeline_model_parallel_size and "
           "N is microbatch_group_size_per_vp_stage; megatron-interleaved takes the N and m that it takes.",
       .requirements = {.max_chunks = kMaxIndex,
                        .default_chunks = 2,
                        .takes = {Option::GroupSize},
-                       .text = "two consecutive groups together have at least 2 ranks - 2 microbatches"},
+                       .variants = {kVariants.begin(), kVariants.end()},
+                       .text =
+                           "two consecutive groups together have at least 2 ranks - 2 microbatches; with 2 "
+                           "chunks one microbatch alone may follow a group"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
-      .accepts = [](const Params& params) { return !hangs(params); },
+      .predicate = hang_rule(too_few, emit).predicate,
+      .accepts = hang_rule(too_few, emit).accepts,
       .idle_cells = idle_cells,
-      .messages = megatron_interleaved_messages,
-      .groups_both_ways = takes_megatron_groups,
+      .messages = [](const Params& params, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (!is_standard(params)) return std::nullopt;
+        return megatron_interleaved_messages(params, std::move(schedule), style);
+      },
+      .groups_both_ways =
+          [](const Params& params) { return is_standard(params) && takes_megatron_groups(params); },
   };
 }
 

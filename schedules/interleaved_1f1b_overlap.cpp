@@ -16,6 +16,8 @@
 // Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 1
 // microbatches together (interleaved_order.hpp has the rule). N = p that divides m is always fine.
 //
+// Variant fused: the warm-up of interleaved-1f1b, whose every steady forward and backward is one step, as NVIDIA's jaxpp fuses them.
+//
 // Closed forms, equal stages, no transfers, F and B per chunk pass, max(F, B) <= X <= F + B: makespan
 // p v (F + B) + (m v - p(v - 1) - 1) X if N = p divides m and m >= 2p; peak_live
 // min(m v, 2(p - r) + (v - 1) N) chunk passes, any N.
@@ -26,9 +28,15 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 
 namespace pipeloom::schedules {
 namespace {
+
+/// jaxpp's fused steps: no forward more in the warm-up, so that a pair on the last stage is one microbatch's, and runs in turn.
+bool is_fused(const Params& params) {
+  return params.options.variant == "fused";
+}
 
 Schedule emit(const Params& params) {
   const int p = params.ranks;
@@ -40,7 +48,7 @@ Schedule emit(const Params& params) {
   out.reserve(op_count(p * v, m, 2));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
-    const auto warmup = static_cast<std::size_t>(interleaved_warmup(params, rank, 1));
+    const auto warmup = static_cast<std::size_t>(interleaved_warmup(params, rank, is_fused(params) ? 0 : 1));
     // 1. F of rows 0, 1, ..                                warmup forwards
     for (std::size_t t = 0; t < warmup; ++t) out.add(order.forward(t, rank));
     // 2. (F of row t+warmup;B of row t)                    m v - warmup overlapped pairs
@@ -52,27 +60,31 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-bool hangs(const Params& params) {
-  return interleaved_hangs(params, 1);
+std::optional<std::int64_t> too_few(const Params& params) {
+  if (is_fused(params)) return std::nullopt;
+  return 2 * std::int64_t{params.ranks} - 2;
 }
 
 std::vector<ClosedForm> closed_forms() {
   return {
-      time_form("makespan", "p v (F + B) + (m v - p(v - 1) - 1) X, F and B per chunk",
-                "equal stages, no transfers, N = p, m a multiple of p, m >= 2p, max(F, B) <= X <= F + B",
-                [](const Params& params, const UniformCosts& costs, Rank) -> Value {
-                  const std::int64_t p = params.ranks;
-                  const std::int64_t m = params.microbatches;
-                  const std::int64_t v = params.chunks;
-                  const auto x = pair_duration(costs);
-                  const Ticks sum = costs.forward + costs.backward;
-                  if (!x || *x > sum || group_size_of(params) != p || m % p != 0 || m < 2 * p)
-                    return std::nullopt;
-                  return p * v * sum + (m * v - p * (v - 1) - 1) * *x;
-                }),
-      order_form(
-          "peak_live", "min(m v, 2(p - r) + (v - 1) N)", "",
-          [](const Params& params, Rank rank) -> Value { return interleaved_warmup(params, rank, 2); }),
+      time_form(
+          "makespan", "p v (F + B) + (m v - p(v - 1) - 1) X, F and B per chunk",
+          "equal stages, no transfers, N = p, m a multiple of p, m >= 2p, max(F, B) <= X <= F + B; not fused",
+          [](const Params& params, const UniformCosts& costs, Rank) -> Value {
+            const std::int64_t p = params.ranks;
+            const std::int64_t m = params.microbatches;
+            const std::int64_t v = params.chunks;
+            const auto x = pair_duration(costs);
+            const Ticks sum = costs.forward + costs.backward;
+            if (!x || *x > sum || is_fused(params) || !has_equal_groups(params) ||
+                group_size_of(params) != p || m % p != 0 || m < 2 * p)
+              return std::nullopt;
+            return p * v * sum + (m * v - p * (v - 1) - 1) * *x;
+          }),
+      order_form("peak_live", "min(m v, 2(p - r) + (v - 1) N); fused: one less", "",
+                 [](const Params& params, Rank rank) -> Value {
+                   return interleaved_warmup(params, rank, is_fused(params) ? 1 : 2);
+                 }),
   };
 }
 
@@ -85,7 +97,9 @@ Generator interleaved_1f1b_overlap() {
                    .dialect = "Megatron-LM",
                    .defaults = megatron_groups("megatron-combined-1f1b")},
                   {.name = "interleave_overlap", .dialect = "PP-Schedule-Visualization"},
-                  {.name = "1f1b_interleave_overlap", .dialect = "PP-Schedule-Visualization"}},
+                  {.name = "1f1b_interleave_overlap", .dialect = "PP-Schedule-Visualization"},
+                  alias("PipelineParallelWithInterleave-overlap", paddle_dynamic_groups()),
+                  alias_with_rounds("jaxpp-interleaved-1f1b-fused", {.stack = "jaxpp", .variant = "fused"})},
       .summary = "interleaved-1f1b whose steady forward and backward run as one overlapped pair",
       .source = "Megatron-LM, combined 1F1B (overlap_moe_expert_parallel_comm)",
       .when_to_use =
@@ -96,13 +110,20 @@ Generator interleaved_1f1b_overlap() {
                        .default_chunks = 2,
                        .overlaps = true,
                        .takes = {Option::GroupSize},
-                       .text = "two consecutive groups together have at least 2 ranks - 1 microbatches"},
+                       .variants = {"independent", "fused"},
+                       .text =
+                           "two consecutive groups together have at least 2 ranks - 1 microbatches; with 2 "
+                           "chunks one microbatch alone may follow a group"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
-      .accepts = [](const Params& params) { return !hangs(params); },
-      .messages = megatron_interleaved_messages,
+      .predicate = hang_rule(too_few, emit).predicate,
+      .accepts = hang_rule(too_few, emit).accepts,
+      .messages = [](const Params& params, std::shared_ptr<const Schedule> schedule,
+                     MessageStyle style) -> std::optional<Program> {
+        if (is_fused(params)) return std::nullopt;
+        return megatron_interleaved_messages(params, std::move(schedule), style);
+      },
   };
 }
 

@@ -21,7 +21,20 @@ int pytorch_rounds_of(int microbatches, int ranks) {
 }  // namespace
 
 int group_size_of(const Params& params) {
-  return params.options.group_size.value_or(params.ranks);
+  return params.options.group_size ? params.options.group_size->largest() : params.ranks;
+}
+
+std::vector<int> groups_of(const Params& params) {
+  if (params.options.group_size && params.options.group_size->is_list())
+    return params.options.group_size->sizes();
+  const int n = group_size_of(params);
+  std::vector<int> sizes(static_cast<std::size_t>(params.microbatches / n), n);
+  if (params.microbatches % n != 0) sizes.push_back(params.microbatches % n);
+  return sizes;
+}
+
+bool has_equal_groups(const Params& params) {
+  return !params.options.group_size || params.options.group_size->number().has_value();
 }
 
 std::int64_t interleaved_warmup(const Params& params, Rank rank, int extra) {
@@ -35,11 +48,12 @@ InterleavedOrder::InterleavedOrder(const Params& params) : last_stage_((params.c
   const int m = params.microbatches;
   const int v = params.chunks;
   rows_.reserve(op_count(v, m, 1));
-  for (int begin = 0; begin < m;) {
-    const int end = begin + std::min(m - begin, group_size_of(params));
+  int begin = 0;
+  for (const int size : groups_of(params)) {
     for (int chunk = 0; chunk < v; ++chunk)
-      for (int k = begin; k < end; ++k) rows_.push_back({Stage(chunk * params.ranks), Microbatch(k)});
-    begin = end;
+      for (int k = begin; k < begin + size; ++k)
+        rows_.push_back({Stage(chunk * params.ranks), Microbatch(k)});
+    begin += size;
   }
 }
 
@@ -57,35 +71,40 @@ bool groups_too_short(const Params& params, std::int64_t too_few) {
   return between_full_groups || between_single_microbatches || before_last_group;
 }
 
-bool interleaved_hangs(const Params& params, int extra) {
-  return groups_too_short(params, 2 * std::int64_t{params.ranks} - 3 + extra);
+HangRule hang_rule(std::optional<std::int64_t> (*too_few)(const Params&), Schedule (*emit)(const Params&)) {
+  const auto runs = [=](const Params& params) {
+    const auto least = has_equal_groups(params) ? too_few(params) : std::nullopt;
+    return least ? !groups_too_short(params, *least) : !find_hang(emit(params));
+  };
+  const auto text = [=](const Params& params) -> std::string {
+    if (runs(params)) return "";
+    const Schedule schedule = emit(params);
+    const auto hang = find_hang(schedule);
+    return hang ? fmt::format("would hang ({})", describe(*hang, schedule)) : "";
+  };
+  return {.predicate = text, .accepts = runs};
 }
 
-std::string hang_text(const Params& params, Schedule (*emit)(const Params&)) {
-  const Schedule schedule = emit(params);
-  const auto hang = find_hang(schedule);
-  return hang ? fmt::format("would hang ({})", describe(*hang, schedule)) : "";
-}
-
-std::function<void(Params&)> pytorch_rounds(std::string alias) {
-  return [alias = std::move(alias)](Params& params) {
+std::function<void(Params&)> pytorch_rounds(std::string alias, std::string framework) {
+  return [alias = std::move(alias), framework = std::move(framework)](Params& params) {
     if (params.options.group_size || params.ranks < 1 || params.microbatches < 1) return;
     const auto fits = [&](int m) { return m % pytorch_rounds_of(m, params.ranks) == 0; };
     const int m = params.microbatches;
     const int rounds = pytorch_rounds_of(m, params.ranks);
     if (!fits(m))
       throw ScheduleError(
-          fmt::format("{} with ranks = {}, microbatches = {}: PyTorch runs microbatches div ranks = {} "
+          fmt::format("{} with ranks = {}, microbatches = {}: {} runs microbatches div ranks = {} "
                       "rounds, which must "
                       "divide microbatches{}, or set options.group_size",
-                      alias, params.ranks, m, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
+                      alias, params.ranks, m, framework, rounds, try_text(nearest(m, {1, kMaxIndex}, fits))));
     params.options.group_size = m / rounds;
   };
 }
 
 bool has_pytorch_rounds(const Params& params) {
   const int rounds = pytorch_rounds_of(params.microbatches, params.ranks);
-  return params.microbatches % rounds == 0 && group_size_of(params) == params.microbatches / rounds;
+  return params.microbatches % rounds == 0 && has_equal_groups(params) &&
+         group_size_of(params) == params.microbatches / rounds;
 }
 
 }  // namespace pipeloom::schedules

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,14 @@
 
 namespace pipeloom::schedules {
 
-/// N: microbatches per group, p by default.
+/// N: microbatches per group, p by default; the largest of a list.
 [[nodiscard]] int group_size_of(const Params& params);
+
+/// Microbatches of each group; their sum is m.
+[[nodiscard]] std::vector<int> groups_of(const Params& params);
+
+/// Whether every group has N microbatches, except a shorter last one.
+[[nodiscard]] bool has_equal_groups(const Params& params);
 
 /// min(m v, 2(p - 1 - r) + (v - 1) N + extra): forwards of rank r before its first backward.
 [[nodiscard]] std::int64_t interleaved_warmup(const Params& params, Rank rank, int extra);
@@ -26,8 +33,8 @@ namespace pipeloom::schedules {
 /// Every rank runs its m v forwards in one order, the backwards likewise; only the point where the backwards
 /// start differs.
 ///
-/// The table goes through groups of N microbatches (the last may be short); within a group chunk by chunk,
-/// and within a chunk microbatch by microbatch. Row t is the t-th forward; the t-th backward takes the same
+/// The table goes through groups of N microbatches (the last may be short), or of the sizes of a list; within a
+/// group chunk by chunk, and within a chunk microbatch by microbatch. Row t is the t-th forward; the t-th backward takes the same
 /// microbatch on chunk v-1-c.
 class InterleavedOrder {
  public:
@@ -62,8 +69,8 @@ class InterleavedOrder {
   std::vector<Row> rows_;
 };
 
-/// Whether some ranks wait for each other in a cycle because two consecutive groups have together at most
-/// `too_few` microbatches, v >= 2.
+/// Whether some ranks wait for each other in a cycle because two consecutive groups of N microbatches, or the last two,
+/// have together at most `too_few` microbatches, v >= 2.
 ///
 /// A rank comes back to a microbatch's next chunk after a group; if the next group is too short to cover the
 /// way of the first one to the last rank and back, the last ranks wait for forwards that the first ranks run
@@ -77,17 +84,22 @@ class InterleavedOrder {
 /// (p <= 11, v <= 5, N <= 2p + 3, four groups and more), which the tests repeat.
 [[nodiscard]] bool groups_too_short(const Params& params, std::int64_t too_few);
 
-/// The same for schedules with 2(p - 1 - r) + (v - 1) N + extra warm-up forwards before pairs of F and B.
-[[nodiscard]] bool interleaved_hangs(const Params& params, int extra);
-
-/// "would hang (rank 3 waits at ...)": names the cycle in the schedule that `emit` makes.
-[[nodiscard]] std::string hang_text(const Params& params, Schedule (*emit)(const Params&));
+/// Generator::predicate, which names the cycle, and Generator::accepts of an interleaved schedule.
+struct HangRule {
+  std::function<std::string(const Params&)> predicate;
+  std::function<bool(const Params&)> accepts;
+};
+/// `too_few` as in groups_too_short(), which says whether equal groups hang. A list of sizes is tried, in O(p m v), and so is
+/// what `too_few` has no number for.
+[[nodiscard]] HangRule hang_rule(std::optional<std::int64_t> (*too_few)(const Params&),
+                                 Schedule (*emit)(const Params&));
 
 /// PyTorch's round rule, R = max(1, m div p) rounds of N = m / R microbatches, as the defaults of the alias of
-/// this name: sets params.options.group_size unless it is given; throws ScheduleError if m is no multiple of R.
-[[nodiscard]] std::function<void(Params&)> pytorch_rounds(std::string alias);
+/// this name in this framework: sets params.options.group_size unless it is given; throws ScheduleError if m is no multiple of R.
+[[nodiscard]] std::function<void(Params&)> pytorch_rounds(std::string alias,
+                                                          std::string framework = "PyTorch");
 
-/// Whether N is what the round rule gives.
+/// Whether the groups are those of the round rule.
 [[nodiscard]] bool has_pytorch_rounds(const Params& params);
 
 }  // namespace pipeloom::schedules

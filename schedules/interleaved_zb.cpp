@@ -11,6 +11,8 @@
 //   rank 2      F0F1F2F3f0f1  i0f2i1f3i2w0F4i3w1F5I0w2F6I1w3F7I2W0f4I3W1f5i4W2f6i5W3f7i6w4i7w5I4w6I5w7I6W4I7W5W6W7
 //   rank 3        F0F1F2F3f0i0f1i1f2i2f3i3w0F4I0w1F5I1w2F6I2w3F7I3W0f4i4W1f5i5W2f6i6W3f7i7w4I4w5I5w6I6w7I7W4W5W6W7
 //
+// Variant weights-last: all F, then all I, then all W, as Paddle's static graph splits the backwards of VPP; for m = p.
+//
 // Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need p - 1 microbatches
 // together (interleaved_order.hpp has the rule). N >= p that divides m is always fine.
 //
@@ -26,6 +28,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -33,6 +36,17 @@ namespace {
 /// min(m v, (v - 1) N + p - 1 - r): forwards of rank r before its first pair of F and I.
 std::size_t warmup_of(const Params& params, Rank rank) {
   return static_cast<std::size_t>(interleaved_warmup(params, rank, rank.value() + 1 - params.ranks));
+}
+
+/// Paddle's VPP with split_backward: all F, then all I, then all W, each in the order of the rows.
+bool has_weights_last(const Params& params) {
+  return params.options.variant == "weights-last";
+}
+
+void add_weights_last(const InterleavedOrder& order, Rank rank, ScheduleBuilder& out) {
+  for (std::size_t t = 0; t < order.length(); ++t) out.add(order.forward(t, rank));
+  for (std::size_t t = 0; t < order.length(); ++t) out.add(order.backward_input(t, rank));
+  for (std::size_t t = 0; t < order.length(); ++t) out.add(order.backward_weight(t, rank));
 }
 
 Schedule emit(const Params& params) {
@@ -45,6 +59,10 @@ Schedule emit(const Params& params) {
   out.reserve(op_count(p * v, m, 3));
   for (Rank rank{0}; rank < Rank(p); ++rank) {
     out.begin_rank(rank);
+    if (has_weights_last(params)) {
+      add_weights_last(order, rank, out);
+      continue;
+    }
     const std::size_t warmup = warmup_of(params, rank);
     const std::size_t delay = rank.at();  // the W's stay r backwards behind
     const auto input_then_weight = [&](std::size_t t) {
@@ -67,8 +85,8 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-bool hangs(const Params& params) {
-  return groups_too_short(params, params.ranks - 2);
+std::optional<std::int64_t> too_few(const Params& params) {
+  return has_weights_last(params) ? 0 : std::int64_t{params.ranks} - 2;
 }
 
 /// The blanks of PyTorch's rule before it aligns the ranks: r in front, p - 1 - r behind the warm-up.
@@ -147,7 +165,7 @@ class LockStep {
 };
 
 IdleCells idle_cells(const Params& params, const Schedule& schedule) {
-  if (!has_pytorch_rounds(params)) return {};
+  if (!has_pytorch_rounds(params) || has_weights_last(params)) return {};
   IdleCells cells = ruled_cells(params, schedule);
   LockStep(schedule, cells).run();
   return cells;
@@ -161,13 +179,15 @@ Value window(const Params& params, const UniformCosts& costs) {
   const Ticks f = costs.forward;
   const Ticks i = costs.backward_input;
   const Ticks w = costs.backward_weight;
-  if (n < p || params.microbatches % n != 0 || w > f) return std::nullopt;
+  if (has_weights_last(params) || !has_equal_groups(params) || n < p || params.microbatches % n != 0 || w > f)
+    return std::nullopt;
   return passes * (f + i + w) + (p - 1) * (f + i - w);
 }
 
 std::vector<ClosedForm> closed_forms() {
   const std::string formula = "m v(F + I + W) + (p - 1)(F + I - W), F, I and W per chunk";
-  const std::string condition = "equal stages, no transfers, N >= p, m a multiple of N, W <= F";
+  const std::string condition =
+      "equal stages, no transfers, N >= p, m a multiple of N, W <= F; not weights-last";
   return {
       time_form("max_window", formula, condition,
                 [](const Params& params, const UniformCosts& costs, Rank) { return window(params, costs); }),
@@ -176,8 +196,9 @@ std::vector<ClosedForm> closed_forms() {
                   if (costs.backward_weight > costs.backward_input) return std::nullopt;
                   return window(params, costs);
                 }),
-      order_form("peak_live", "min(m v, (v - 1) N + p)", "",
+      order_form("peak_live", "min(m v, (v - 1) N + p); weights-last: m v", "",
                  [](const Params& params, Rank) -> Value {
+                   if (has_weights_last(params)) return std::int64_t{params.microbatches} * params.chunks;
                    return interleaved_warmup(params, Rank(params.ranks - 1), params.ranks);
                  }),
   };
@@ -190,7 +211,9 @@ Generator interleaved_zb() {
       .name = "interleaved-zb",
       .aliases = {{.name = "InterleavedZeroBubble",
                    .dialect = "PyTorch",
-                   .defaults = pytorch_rounds("InterleavedZeroBubble")}},
+                   .defaults = pytorch_rounds("InterleavedZeroBubble")},
+                  alias("VPP-split_backward",
+                        {.stack = "Paddle's static graph", .one_round = true, .variant = "weights-last"})},
       .summary = "interleaved-1f1b with split backward: weight gradients fill the drain",
       .source = "PyTorch, ScheduleInterleavedZeroBubble, after Qi et al. 2023, arXiv 2401.10241",
       .when_to_use =
@@ -200,12 +223,13 @@ Generator interleaved_zb() {
                        .default_chunks = 2,
                        .splits_backward = true,
                        .takes = {Option::GroupSize},
+                       .variants = {"standard", "weights-last"},
                        .text = "two consecutive groups together have at least ranks - 1 microbatches"},
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = [](const Params& params) { return hangs(params) ? hang_text(params, emit) : ""; },
-      .accepts = [](const Params& params) { return !hangs(params); },
+      .predicate = hang_rule(too_few, emit).predicate,
+      .accepts = hang_rule(too_few, emit).accepts,
       .idle_cells = idle_cells,
   };
 }

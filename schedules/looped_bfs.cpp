@@ -22,6 +22,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -79,7 +80,8 @@ std::vector<ClosedForm> closed_forms() {
 Generator looped_bfs() {
   return {
       .name = "looped-bfs",
-      .aliases = {{.name = "LoopedBFS", .dialect = "PyTorch"}},
+      .aliases = {{.name = "LoopedBFS", .dialect = "PyTorch"},
+                  alias("circular", {.stack = "MaxText", .whole_rounds = true})},
       .summary = "all microbatches through one chunk after the other",
       .source = "Lamy-Poirier 2022, Breadth-First Pipeline Parallelism, arXiv 2211.05953, section 4",
       .when_to_use =

@@ -34,13 +34,14 @@ std::string group_refusal(int p, int m, int n) {
 std::string refusal_of(const Params& params) {
   if (params.ranks < 2) return "it interleaves on 2 ranks or more; try 2";
   if (params.chunks < 2) return "it interleaves 2 chunks or more; try chunks = 2, or the schedule 1f1b";
+  if (!has_equal_groups(params)) return "it has one group size; give a number";
   return group_refusal(params.ranks, params.microbatches, group_size_of(params));
 }
 
 }  // namespace
 
 bool takes_megatron_groups(const Params& params) {
-  return group_fits(params.ranks, params.microbatches, group_size_of(params));
+  return has_equal_groups(params) && group_fits(params.ranks, params.microbatches, group_size_of(params));
 }
 
 std::optional<Program> megatron_interleaved_messages(const Params& params,
@@ -57,7 +58,8 @@ std::function<void(Params&)> megatron_groups(std::string alias) {
     const std::string reason = refusal_of(params);
     if (reason.empty()) return;
     std::string given = fmt::format("ranks = {}, chunks = {}, ", params.ranks, params.chunks);
-    if (params.options.group_size) given += fmt::format("group_size = {}, ", *params.options.group_size);
+    if (params.options.group_size)
+      given += fmt::format("group_size = {}, ", params.options.group_size->text());
     throw ScheduleError(fmt::format("{} with {}microbatches = {}: Megatron-LM refuses this: {}", alias, given,
                                     params.microbatches, reason));
   };

@@ -2,8 +2,10 @@
 
 // Writes one rank's queue by naming what comes next, not which microbatch: each lane counts its own.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
@@ -18,10 +20,17 @@ struct Lane {
   Microbatch first = Microbatch(0);
 };
 
+/// Which pending W of a rank leaves first.
+enum class WeightOrder {
+  Inputs,        ///< that of the oldest I
+  Lanes,         ///< lane 0's, then by microbatch
+  Microbatches,  ///< the lane's earliest microbatch, lane 0's of two
+};
+
 /// Appends ops to a ScheduleBuilder, whose begin_rank() was called for this rank.
 ///
 /// B and I share a counter per lane: a lane's backwards come in microbatch order, whole or split. Every I
-/// queues a W; the W's of a rank leave first in, first out over all lanes.
+/// queues a W; the W's of a rank leave first in, first out over all lanes, unless order_weights() says otherwise.
 class QueueBuilder {
  public:
   QueueBuilder(ScheduleBuilder& out, std::array<Lane, 2> lanes) : out_(&out), lanes_(lanes) {}
@@ -34,8 +43,16 @@ class QueueBuilder {
     out_->add(op);
     pending_weights_.push_back(pipeloom::backward_weight(op.stage(), op.microbatch()));
   }
-  /// The oldest pending W. REQUIRES: there is one.
-  void backward_weight() { out_->add(pending_weights_[weights_done_++]); }
+  void order_weights(WeightOrder order) { weight_order_ = order; }
+  [[nodiscard]] bool has_weights() const { return weights_done_ < pending_weights_.size(); }
+  /// The pending W whose turn it is, the oldest by default. REQUIRES: there is one.
+  void backward_weight() {
+    const auto pending = pending_weights_.begin() + static_cast<std::ptrdiff_t>(weights_done_++);
+    if (weight_order_ != WeightOrder::Inputs)
+      std::iter_swap(pending, std::min_element(pending, pending_weights_.end(),
+                                               [&](Op a, Op b) { return weight_key(a) < weight_key(b); }));
+    out_->add(*pending);
+  }
   /// F of one lane and B of the other, overlapped.
   void pair(std::size_t forward_lane, std::size_t backward_lane) {
     const Op forward = next_forward(forward_lane);
@@ -50,12 +67,19 @@ class QueueBuilder {
     return {kind, lanes_[lane].stage, lanes_[lane].first + backwards_[lane]++};
   }
 
+  [[nodiscard]] std::pair<int, int> weight_key(Op op) const {
+    const int lane = op.stage() == lanes_[0].stage ? 0 : 1;
+    return weight_order_ == WeightOrder::Lanes ? std::pair(lane, op.microbatch().value())
+                                               : std::pair(op.microbatch().value(), lane);
+  }
+
   ScheduleBuilder* out_;
   std::array<Lane, 2> lanes_;
   std::array<int, 2> forwards_ = {};
   std::array<int, 2> backwards_ = {};
   std::vector<Op> pending_weights_;
   std::size_t weights_done_ = 0;
+  WeightOrder weight_order_ = WeightOrder::Inputs;
 };
 
 /// Number of ops of the given kinds for every (stage, microbatch), for ScheduleBuilder::reserve.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "schedules/generator.hpp"
 #include "schedules/nearest.hpp"
@@ -24,10 +25,16 @@ bool chunks_fit(const Requirements& needs, const Params& params) {
   return v >= needs.min_chunks && v <= needs.max_chunks && std::int64_t{params.ranks} * v <= kMaxIndex;
 }
 
+std::int64_t sum_of(const GroupSize& size) {
+  return std::accumulate(size.sizes().begin(), size.sizes().end(), std::int64_t{0});
+}
+
 bool group_size_fits(const Requirements& needs, const Params& params) {
   if (!params.options.group_size) return true;
-  return needs.takes.has(Option::GroupSize) && *params.options.group_size >= 1 &&
-         *params.options.group_size <= kMaxIndex;
+  const GroupSize& size = *params.options.group_size;
+  if (!needs.takes.has(Option::GroupSize) || size.largest() < 1 || size.largest() > kMaxIndex) return false;
+  return !size.is_list() ||
+         (!needs.equal_groups && std::ranges::min(size.sizes()) >= 1 && sum_of(size) == params.microbatches);
 }
 
 /// So many that all their slices in all updates can be numbered. REQUIRES: slices and updates of at least 1.
@@ -82,6 +89,19 @@ std::string microbatches_need(const Requirements& needs, const Params& params) {
   return "an even number of microbatches";
 }
 
+/// "interleaved-1f1b needs groups with a sum of microbatches = 13, not [5, 4, 3] with 12"
+std::string group_size_text(const Generator& generator, const GroupSize& size, int microbatches) {
+  const auto text = [&](const std::string& need, const std::string& found) {
+    return fmt::format("{} needs {}, not {}", generator.name, need, found);
+  };
+  if (generator.requirements.equal_groups && size.is_list())
+    return text("one number as group_size", size.text());
+  if (!size.is_list() || size.largest() > kMaxIndex || std::ranges::min(size.sizes()) < 1)
+    return text(fmt::format("a group_size from 1 to {}", kMaxIndex), size.text());
+  return text(fmt::format("groups with a sum of microbatches = {}", microbatches),
+              fmt::format("{} with {}", size.text(), sum_of(size)));
+}
+
 /// "dualpipe needs an even number of ranks, not 5"
 std::string misfit_text(const Generator& generator, const Params& params, Field field) {
   const Requirements& needs = generator.requirements;
@@ -96,7 +116,7 @@ std::string misfit_text(const Generator& generator, const Params& params, Field 
     case Field::GroupSize:
       if (!needs.takes.has(Option::GroupSize))
         return fmt::format("{} has no groups: remove group_size", generator.name);
-      return text(fmt::format("a group_size from 1 to {}", kMaxIndex), *params.options.group_size);
+      return group_size_text(generator, *params.options.group_size, params.microbatches);
     case Field::Microbatches:
       break;
   }
@@ -133,33 +153,49 @@ std::string counts_text(const Generator& generator, const Params& params) {
 std::string predicate_text(const Generator& generator, const Params& params) {
   std::string given = fmt::format("ranks = {}", params.ranks);
   if (generator.requirements.max_chunks > 1) given += fmt::format(", chunks = {}", params.chunks);
-  if (params.options.group_size) given += fmt::format(", group_size = {}", *params.options.group_size);
+  if (params.options.group_size) given += fmt::format(", group_size = {}", params.options.group_size->text());
   return fmt::format("{} with {}, microbatches = {} {}", generator.name, given, params.microbatches,
                      generator.predicate(params));
 }
 
-int& field_of(Params& params, Field field) {
+int field_of(const Params& params, Field field) {
   switch (field) {
     case Field::Ranks:
       return params.ranks;
     case Field::Chunks:
       return params.chunks;
     case Field::GroupSize:
-      return params.options.group_size.emplace(params.options.group_size.value_or(params.ranks));
+      return params.options.group_size ? params.options.group_size->largest() : params.ranks;
     case Field::Microbatches:
       break;
   }
   return params.microbatches;
 }
 
+void set_field(Params& params, Field field, int value) {
+  switch (field) {
+    case Field::Ranks:
+      params.ranks = value;
+      return;
+    case Field::Chunks:
+      params.chunks = value;
+      return;
+    case Field::GroupSize:
+      params.options.group_size = value;
+      return;
+    case Field::Microbatches:
+      break;
+  }
+  params.microbatches = value;
+}
+
 /// The nearest legal values of the field below and above, and for schedules with groups the next whole number
 /// of groups.
 std::vector<int> suggestions(const Generator& generator, Params params, Field field) {
   if (field == Field::GroupSize && !generator.requirements.takes.has(Option::GroupSize)) return {};
-  int& tried = field_of(params, field);
-  const int refused = tried;
+  const int refused = field_of(params, field);
   const auto legal = [&](int value) {
-    tried = value;
+    set_field(params, field, value);
     return is_legal(generator, params);
   };
   const std::int64_t least =
@@ -168,7 +204,7 @@ std::vector<int> suggestions(const Generator& generator, Params params, Field fi
   auto values = nearest(refused, {low, kMaxIndex}, legal);
   if (field != Field::Microbatches || !generator.requirements.takes.has(Option::GroupSize) || refused < 1)
     return values;
-  const int group = params.options.group_size.value_or(params.ranks);
+  const int group = field_of(params, Field::GroupSize);
   const std::int64_t whole_groups = (std::int64_t{refused} / group + 1) * group;
   if (whole_groups > (values.empty() ? refused : values.back()) && whole_groups <= kMaxIndex &&
       legal(static_cast<int>(whole_groups)))
@@ -176,10 +212,22 @@ std::vector<int> suggestions(const Generator& generator, Params params, Field fi
   return values;
 }
 
+/// "; try [5, 4, 4]": a list of group sizes whose last one makes the sum right, or "".
+std::string list_advice(const Generator& generator, Params params) {
+  std::vector<int> sizes = params.options.group_size->sizes();
+  const std::int64_t last = sizes.back() + params.microbatches - sum_of(*params.options.group_size);
+  if (last < 1 || last > kMaxIndex) return "";
+  sizes.back() = static_cast<int>(last);
+  params.options.group_size = std::move(sizes);
+  return is_legal(generator, params) ? fmt::format("; try {}", params.options.group_size->text()) : "";
+}
+
 /// "; try 4, 6 or 8", or what the schedule needs where no value of this field alone would do.
 std::string advice(const Generator& generator, const Params& params, Field field) {
-  const auto values = suggestions(generator, params, field);
-  std::string text = try_text(values);
+  std::string text;
+  if (field == Field::GroupSize && params.options.group_size && params.options.group_size->is_list())
+    text = list_advice(generator, params);
+  if (text.empty()) text = try_text(suggestions(generator, params, field));
   if (field == Field::GroupSize && !generator.requirements.takes.has(Option::GroupSize)) return text;
   // Groups that follow each other too soon may be made larger instead.
   const auto sizes = field == Field::Microbatches && params.options.group_size

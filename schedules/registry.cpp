@@ -56,6 +56,30 @@ std::vector<std::string> all_names() {
   return names;
 }
 
+/// Words of other stacks for what has no name here, and what comes nearest.
+struct OtherName {
+  std::string_view name;
+  std::string_view text;
+};
+constexpr OtherName kOtherNames[] = {
+    {"InterleavedGPipe",
+     "jaxpp's InterleavedGPipe lists one backward over and over and cannot run; interleaved-1f1b with "
+     "options.variant = all-forwards "
+     "is the order it means"},
+    {"seqpipe", "no order of MindSpore's seqpipe is recorded; seq-1f1b is 1F1B over slices of sequences"},
+    {"seqvpp",
+     "no order of MindSpore's seqvpp is recorded; seq-1f1b has its slices of sequences and interleaved-1f1b "
+     "its chunks"},
+    {"seqsmartvpp",
+     "no order of MindSpore's seqsmartvpp is recorded; seq-1f1b has its slices of sequences and "
+     "interleaved-1f1b its chunks"},
+    {"1f1b_plus",
+     "no order of nnScaler's 1f1b_plus is recorded; vocab-interlaced is its interlaced pipeline"},
+    {"chimera_direct",
+     "nnScaler's chimera_direct is for fixed sizes; chimera with options.variant = direct is the published "
+     "order"},
+};
+
 }  // namespace
 
 const std::vector<Generator>& all() {
@@ -74,6 +98,8 @@ Found find(std::string_view name, const Where& where) {
   if (!as_spelt.empty()) return as_spelt.front();
   const auto alike = matches(name, same_squashed);
   if (unanimous(alike)) return alike.front();
+  for (const OtherName& other : kOtherNames)
+    if (same_squashed(other.name, name)) throw InputError(where, std::string(other.text));
   throw InputError::unknown_name(where, "schedule", name, all_names());
 }
 

@@ -21,6 +21,7 @@
 #include "schedules/closed_form.hpp"
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
+#include "schedules/stack_rules.hpp"
 #include "schedules/zbv_auto_order.hpp"
 #include "sim/memory.hpp"
 
@@ -114,7 +115,7 @@ std::vector<std::string> variants() {
 Generator zbv_auto() {
   return {
       .name = "zbv-auto",
-      .aliases = {},
+      .aliases = {alias("v_schedule", {.stack = "ColossalAI and veScale", .variant = "all"})},
       .summary = "zero bubble on a V in an order found for given times and memory",
       .source =
           "Qi et al. 2023, Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 6; its authors' "

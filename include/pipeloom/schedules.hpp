@@ -5,12 +5,14 @@
 //   Params params{.ranks = 4, .microbatches = 8};
 //   Schedule schedule = make_schedule("1f1b", params);
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pipeloom/costs.hpp>
@@ -45,6 +47,41 @@ struct MemoryLimit {
   friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
 };
 
+/// "group_size": how many microbatches the interleaved schedules take in a row for one chunk.
+class GroupSize {
+ public:
+  /// N for every group; the last may be short.
+  GroupSize(int each) : largest_(each) {}  // NOLINT: a number is a group size
+  /// One for each group, first to last; their sum is m. REQUIRES: at least one.
+  GroupSize(std::vector<int> sizes)  // NOLINT: so is a list of them
+      : largest_(*std::max_element(sizes.begin(), sizes.end())), sizes_(std::move(sizes)) {}
+
+  /// N, or the largest of a list: what the warm-up has to cover.
+  [[nodiscard]] int largest() const { return largest_; }
+  [[nodiscard]] bool is_list() const { return !sizes_.empty(); }
+  /// Empty for a number.
+  [[nodiscard]] const std::vector<int>& sizes() const { return sizes_; }
+  /// The number that says the same: of 5, 5, 3 it is 5; nullopt if only a list says it.
+  [[nodiscard]] std::optional<int> number() const {
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (sizes_[i] > sizes_.front() || (sizes_[i] < sizes_.front() && i + 1 < sizes_.size()))
+        return std::nullopt;
+    return largest_;
+  }
+  /// "5", or "[5, 4, 4]".
+  [[nodiscard]] std::string text() const {
+    if (!is_list()) return std::to_string(largest_);
+    std::string out = "[";
+    for (const int size : sizes_) out += (out.size() > 1 ? ", " : "") + std::to_string(size);
+    return out + "]";
+  }
+  friend bool operator==(const GroupSize&, const GroupSize&) = default;
+
+ private:
+  int largest_;
+  std::vector<int> sizes_ = {};
+};
+
 /// "recompute": which forwards run again before their backward, whole or in parts.
 struct RecomputeOption {
   bool on = false;
@@ -68,7 +105,7 @@ struct OffloadOption {
 
 /// An option without a value has the schedule's default.
 struct ScheduleOptions {
-  std::optional<int> group_size = {};     ///< N, microbatches per group of the interleaved schedules
+  std::optional<GroupSize> group_size = {};
   std::vector<std::int64_t> slices = {};  ///< weight of every piece of a microbatch's sequence
   std::optional<int> waves = {};          ///< W of hanayo
   std::optional<int> updates = {};        ///< optimizer updates in one endless run
@@ -141,6 +178,8 @@ struct Requirements {
   bool needs_terms = false;
   /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
   bool slow_search = false;
+  /// Of options.group_size only a number is taken, no list.
+  bool equal_groups = false;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};
   /// Default v of each of them where that is not default_chunks; else empty.

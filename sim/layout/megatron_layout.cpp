@@ -113,14 +113,16 @@ class Parser {
   void read_group() {
     const std::size_t begin = at_++;
     Letters inner;
+    bool empty = true;
     for (skip_commas(); !at_end() && peek() != ')'; skip_commas()) {
       if (peek() == '(')
         fail(at_, "a group in a group; Megatron-LM does not read that: write the inner one out");
       read_letter(inner);
+      empty = false;
     }
     if (at_end()) fail(begin, "the group is not closed; write (...)*n");
     ++at_;
-    if (inner.text.empty()) fail(begin, "the group is empty; leave it out");
+    if (empty) fail(begin, "the group is empty; leave it out");
     const auto count = read_repeat();
     if (!count) fail(begin, "the group has no repeat, and Megatron-LM reads none without; write (...)*n");
     std::int64_t size = 0;

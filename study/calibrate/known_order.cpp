@@ -34,24 +34,29 @@ Schedule without_extras(const Schedule& schedule) {
   return std::move(out).build();
 }
 
-/// Forwards of the first rank in front of the first one of another chunk: the interleaved schedules take so many microbatches in turn.
-std::optional<int> group_size_of(const Schedule& schedule) {
-  int count = 0;
-  std::optional<Stage> stage;
+/// Forwards of the first stage in a row, of the first rank's: the interleaved schedules take so many microbatches in turn.
+std::optional<GroupSize> group_size_of(const Schedule& schedule) {
+  std::vector<int> sizes;
+  bool other = true;
   for (const Op op : schedule.queue(Rank(0))) {
     if (op.kind() != OpKind::Forward) continue;
-    if (stage && op.stage() != *stage) return count;
-    stage = op.stage();
-    ++count;
+    if (op.stage() == Stage(0) && other) sizes.push_back(0);
+    other = op.stage() != Stage(0);
+    if (!other && !sizes.empty()) ++sizes.back();
   }
-  return std::nullopt;
+  if (sizes.empty()) return std::nullopt;
+  const GroupSize size(std::move(sizes));
+  return size.number() ? GroupSize(*size.number()) : size;
 }
 
 /// Whether the schedule's kinds and replicas could be the generator's.
 bool may_be(const Generator& generator, const Schedule& schedule) {
   const Requirements& needs = generator.requirements;
   const bool splits = schedule.contains(OpKind::BackwardInput);
-  return !needs.needs_terms && (schedule.is_forward_only() || needs.splits_backward == splits) &&
+  // Variants may leave a backward whole that others split.
+  const bool may_split =
+      needs.splits_backward == splits || (needs.splits_backward && !needs.variants.empty());
+  return !needs.needs_terms && (schedule.is_forward_only() || may_split) &&
          (needs.overlaps || !schedule.has_groups()) &&
          needs.bidirectional == (schedule.placement().replicas() > 1) &&
          needs.shares_output == schedule.shares_output() &&
@@ -77,7 +82,7 @@ std::vector<Params> candidates(const Generator& generator, const Schedule& sched
     if (!needs.takes.has(Option::GroupSize)) continue;
     if (const auto size = group_size_of(schedule)) {
       out.push_back(params);
-      out.back().options.group_size = *size;
+      out.back().options.group_size = size;
     }
   }
   return out;
@@ -119,7 +124,10 @@ std::string arguments_of(const KnownOrder& order) {
   const Requirements& needs = generator.requirements;
   if (needs.min_chunks != needs.max_chunks) out += fmt::format(" --chunks {}", params.chunks);
   const ScheduleOptions& options = params.options;
-  if (options.group_size) out += fmt::format(" --set options.group_size={}", *options.group_size);
+  if (options.group_size)
+    out += options.group_size->is_list()
+               ? fmt::format(" --set 'options.group_size={}'", options.group_size->text())
+               : fmt::format(" --set options.group_size={}", options.group_size->text());
   if (needs.takes.has(Option::Slices)) out += fmt::format(" --set options.slices={}", options.slices.size());
   if (!needs.variants.empty() && options.variant != needs.variants.front())
     out += fmt::format(" --set options.variant={}", options.variant);

@@ -93,7 +93,8 @@ std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deplo
     const schedules::Generator& generator = *schedules::find(own.alias).generator;
     if (generator.placement(params) != planned.placement()) continue;
     if (!is_order_of(schedules::make(generator, params), planned)) continue;
-    return RunsAs{&own, target.block == Block::Megatron ? params.options.group_size.value_or(0) : 0};
+    const auto& groups = params.options.group_size;
+    return RunsAs{&own, target.block == Block::Megatron && groups ? groups->largest() : 0};
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ namespace pipeloom::schedules {
 inline std::string describe(const Generator& generator, const Params& params) {
   return fmt::format("{} {} p = {}, m = {}, v = {}, N = {}, {} slices, {} waves, {} updates", generator.name,
                      params.options.variant, params.ranks, params.microbatches, params.chunks,
-                     params.options.group_size ? std::to_string(*params.options.group_size) : "default",
+                     params.options.group_size ? params.options.group_size->text() : "default",
                      params.slices(), params.options.waves.value_or(1), params.updates());
 }
 
@@ -31,6 +31,16 @@ inline std::vector<std::string> variants_of(const Generator& generator) {
   return needs.needs_terms ? std::vector<std::string>{needs.variants.front()} : needs.variants;
 }
 
+/// Of these group sizes those for a variant: all for the first, the ends of the list for others.
+inline std::vector<int> group_sizes_for(const Generator& generator, const std::string& variant,
+                                        const std::vector<int>& group_sizes) {
+  const Requirements& needs = generator.requirements;
+  if (!needs.takes.has(Option::GroupSize)) return {0};
+  if (needs.variants.empty() || variant == needs.variants.front() || group_sizes.size() < 3)
+    return group_sizes;
+  return {group_sizes.front(), group_sizes.back()};
+}
+
 /// p, m and v with every variant and, where the schedule takes them, with groups of these sizes (0: the default), 1 to 3
 /// slices, 1 and 3 updates. Waves are what v asks for.
 inline std::vector<Params> flavours(const Generator& generator, const Params& plain,
@@ -38,7 +48,7 @@ inline std::vector<Params> flavours(const Generator& generator, const Params& pl
   const Requirements& needs = generator.requirements;
   std::vector<Params> all;
   for (const std::string& variant : variants_of(generator))
-    for (const int n : needs.takes.has(Option::GroupSize) ? group_sizes : std::vector{0})
+    for (const int n : group_sizes_for(generator, variant, group_sizes))
       for (const int slices : needs.takes.has(Option::Slices) ? std::vector{1, 2, 3} : std::vector{1})
         for (const int updates : needs.takes.has(Option::Updates) ? std::vector{1, 3} : std::vector{1}) {
           Params params = plain;

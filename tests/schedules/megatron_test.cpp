@@ -13,7 +13,7 @@ namespace {
 
 Params params_of(const nlohmann::json& one) {
   Params params{.ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
-  if (one["schedule"] != "1f1b") params.options.group_size = one["group_size"];
+  if (one["schedule"] != "1f1b") params.options.group_size = one["group_size"].get<int>();
   return params;
 }
 

@@ -70,7 +70,7 @@ const std::map<std::string, MessageStyle> kStyles = {{"blocking", MessageStyle::
 
 Program megatron_program(const nlohmann::json& one, const std::string& name, MessageStyle style) {
   Params params{.ranks = one["ranks"], .microbatches = one["microbatches"], .chunks = one["chunks_per_rank"]};
-  if (name != "1f1b") params.options.group_size = one["group_size"];
+  if (name != "1f1b") params.options.group_size = one["group_size"].get<int>();
   return framework_program(name, params, style);
 }
 

@@ -26,7 +26,7 @@ Params params_of(const nlohmann::json& one) {
   params.microbatches = one["num_microbatches"];
   params.chunks = one["num_stages"].get<int>() / params.ranks;
   if (one.contains("group_size") && !one["group_size"].is_null())
-    params.options.group_size = one["group_size"];
+    params.options.group_size = one["group_size"].get<int>();
   return params;
 }
 

@@ -166,7 +166,7 @@ std::vector<ZeroBubbleCase> zero_bubble_cases(const std::string& file) {
                        .setting_costs = one.value("combo_costs", std::vector<Ticks>()),
                        .orders = one["orders"]});
     // 1F1B-I, GIS and GIS-H say how large their groups are, or mean p.
-    if (one.contains("group")) read.params.options.group_size = one["group"];
+    if (one.contains("group")) read.params.options.group_size = one["group"].get<int>();
     if (one.contains("mem_limit")) read.limit = one["mem_limit"];
   }
   return cases;

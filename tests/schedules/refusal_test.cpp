@@ -82,9 +82,27 @@ TEST_CASE("names are found as spelt, case ignored") {
 }
 
 TEST_CASE("names are found without hyphens and underscores where that is unique") {
-  CHECK(named("zbh1").name == "zb-h1");
+  CHECK(named("vhalf").name == "v-half");
   CHECK(named("Dual-Pipe").name == "dualpipe");
   CHECK(named("interleaved1f1boverlap").name == "interleaved-1f1b-overlap");
+}
+
+TEST_CASE("ZBH1 is Paddle's word, zb-h1 the paper's") {
+  const auto variant = [](const std::string& name) {
+    const Found found = find(name);
+    Params params{.ranks = 4, .microbatches = 8};
+    if (found.alias != nullptr && found.alias->defaults) found.alias->defaults(params);
+    return found.generator->name + ' ' + params.options.variant;
+  };
+  CHECK(variant("ZBH1") == "zb-h1 partial");
+  CHECK(variant("zb-h1") == "zb-h1 ");
+  CHECK(variant("zb_h1") == "zb-h1 ");
+}
+
+TEST_CASE("words of other stacks that have no order here lead to a sentence") {
+  CHECK_THROWS_WITH(find("seqvpp"),
+                    Catch::Contains("no order of MindSpore's seqvpp is recorded; seq-1f1b has"));
+  CHECK_THROWS_WITH(find("InterleavedGPipe"), Catch::Contains("options.variant = all-forwards"));
 }
 
 TEST_CASE("an alias brings its framework's group size") {

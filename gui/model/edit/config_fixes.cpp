@@ -188,6 +188,13 @@ bool takes_shape(const Assignments& assignments) {
   }
 }
 
+/// Whether the configuration gives the key one whole number.
+bool is_count(const io::Key& key, const io::Config& config) {
+  if (!key.has(config)) return false;
+  return key.type == io::KeyType::Count ||
+         (key.type == io::KeyType::GroupSize && !config.options.group_size->is_list());
+}
+
 }  // namespace
 
 int next_taken(const Assignments& assignments, const std::string& path, int from, int by, int least,
@@ -227,7 +234,7 @@ std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& can
     search.try_count("ranks", config.ranks, kFar);
     if (config.chunks) search.try_count("chunks", *config.chunks, 4);
     for (const io::Key& key : io::config_keys())
-      if (key.option && key.type == io::KeyType::Count && key.has(config))
+      if (key.option && is_count(key, config))
         search.try_count(std::string(key.path), std::atoi(assignments.at(std::string(key.path)).c_str()),
                          kFar);
     if (search.empty()) search.try_shapes(config.ranks, config.microbatches);

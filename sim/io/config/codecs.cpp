@@ -254,6 +254,33 @@ std::size_t Slices::hash(const Member& member) {
   return hash;
 }
 
+void GroupSize::read(Member& member, const Value& value, const ReadContext& context) {
+  if (!value.is(ValueKind::Array)) {
+    member = static_cast<int>(count_of(value, context));
+    return;
+  }
+  std::vector<int> sizes;
+  for (const Value& item : value.items()) sizes.push_back(static_cast<int>(count_of(item, context)));
+  if (sizes.empty())
+    refuse_value(
+        value, context.key.path,
+        "a whole number of microbatches, or an array with one for each group, which sum to microbatches");
+  member = std::move(sizes);
+}
+
+bool GroupSize::patch(Member& member, std::size_t index, std::string_view json, const Context& context) {
+  const auto number = index == kWhole ? Count::exact(json, context) : std::nullopt;
+  if (number) member = static_cast<int>(*number);
+  return number.has_value();
+}
+
+std::size_t GroupSize::hash(const Member& member) {
+  std::size_t hash = member ? static_cast<std::size_t>(member->largest()) : static_cast<std::size_t>(-1);
+  if (member)
+    for (const int size : member->sizes()) hash = hash * 31 + static_cast<std::size_t>(size);
+  return hash;
+}
+
 void Rows::write(TextWriter& out, const cost::CostRows& member, const Context& context) {
   write_rows(out, *member, context.unit);
 }

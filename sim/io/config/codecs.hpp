@@ -282,6 +282,19 @@ struct Scales : One<cost::ScaleSpec> {
   static bool patch(cost::ScaleSpec& member, std::size_t index, std::string_view json, const Context&);
 };
 
+struct GroupSize : One<std::optional<pipeloom::GroupSize>> {
+  using Member = std::optional<pipeloom::GroupSize>;
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::GroupSize;
+  static constexpr bool kPatchesWhole = true;
+  static constexpr bool kPatchesEntries = false;
+  static void read(Member& member, const Value& value, const ReadContext& context);
+  static bool has(const Member& member) { return member.has_value(); }
+  static void write(TextWriter& out, const Member& member, const Context&) { out << member->text(); }
+  static bool patch(Member& member, std::size_t index, std::string_view json, const Context& context);
+  static std::size_t hash(const Member& member);
+};
+
 struct Slices : One<std::vector<std::int64_t>>, Unpatched {
   using Member = std::vector<std::int64_t>;
   static const Form kForm;

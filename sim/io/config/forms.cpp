@@ -103,6 +103,12 @@ std::string slices_schema(const Key& key) {
       key.minimum, key.maximum);
 }
 
+std::string group_size_schema(const Key& key) {
+  const std::string one =
+      fmt::format(R"("type": "integer", "minimum": {}, "maximum": {})", key.minimum, key.maximum);
+  return fmt::format(R"("anyOf": [{{{0}}}, {{"type": "array", "minItems": 1, "items": {{{0}}}}}])", one);
+}
+
 std::string counts_schema(const Key& key) {
   return fmt::format(
       R"("type": "array", "minItems": 1, "items": {{"type": "integer", "minimum": {}, "maximum": {}}})",
@@ -238,6 +244,13 @@ const Form Slices::kForm = {.help = "a whole number, or an array of whole weight
                             .is_number = true,
                             .is_whole = true,
                             .schema = slices_schema};
+const Form GroupSize::kForm = {.help = "a whole number, or an array of one for each group",
+                               .kinds = value_kinds({K::Number, K::Array}),
+                               .kinds_text = "a whole number, or an array of one for each group",
+                               .is_place = is_index,
+                               .is_number = true,
+                               .is_whole = true,
+                               .schema = group_size_schema};
 const Form Counts::kForm = {.help = "an array of whole numbers",
                             .kinds = value_kinds({K::Array}),
                             .kinds_text = "an array of whole numbers, one for each stage that was measured",

@@ -39,6 +39,7 @@ enum class KeyType : unsigned char {
   Limit,       ///< bytes, an array of one per rank, or null for none
   Scales,      ///< an array of decimal factors, or {"default": 1, "ranks": {"2": 1.1}}
   Slices,      ///< a number of equal slices, or an array of weights
+  GroupSize,   ///< a whole number from `minimum` to `maximum`, or an array of such
   Counts,      ///< an array of whole numbers from `minimum` to `maximum`
   Documents,   ///< an array of lengths, or an array of such arrays, one per microbatch
   Recompute,   ///< "none", "full" or an object
@@ -87,7 +88,7 @@ struct KeyRow {
   std::string_view default_text = {};  ///< as people read it: "0", "2 where the schedule wants it, else 1"
   std::string_view help = {};          ///< one line
   std::string_view choices = {};       ///< "stage|rank|model", in the order of the enum
-  long long minimum = 0;               ///< of Count, Counts and Slices
+  long long minimum = 0;               ///< of Count, Counts, GroupSize and Slices
   long long maximum = 0;
   /// What gives the key on the command line, for keys that a run must have: "--ranks P".
   std::string_view required = {};

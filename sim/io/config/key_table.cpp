@@ -87,12 +87,20 @@ void require_known_keys(const Value& object, std::string_view parent) {
   }
 }
 
+namespace {
+
+bool is_count(const Key& key) {
+  return key.type == KeyType::Count || key.type == KeyType::GroupSize;
+}
+
+}  // namespace
+
 std::string config_keys_help() {
   std::string out;
   for (const Key& key : config_keys()) {
     out += fmt::format("{}\n    {}\n    {}", key.path, key.help, key.form->help);
     if (!key.choices.empty()) out += fmt::format(" {}", key.choices);
-    if (key.type == KeyType::Count) out += fmt::format(", {} to {}", key.minimum, key.maximum);
+    if (is_count(key)) out += fmt::format(", {} to {}", key.minimum, key.maximum);
     if (!key.unit.empty()) out += fmt::format("; in {}", key.unit);
     out += key.default_text.empty() ? "; required\n" : fmt::format("; default {}\n", key.default_text);
   }
@@ -104,7 +112,7 @@ namespace {
 void write_key(JsonWriter& out, const Key& key) {
   out.object().member("key", key.path).member("takes", key.form->help);
   if (!key.choices.empty()) out.member("choices", key.choices);
-  if (key.type == KeyType::Count) out.member("minimum", key.minimum).member("maximum", key.maximum);
+  if (is_count(key)) out.member("minimum", key.minimum).member("maximum", key.maximum);
   if (!key.unit.empty()) out.member("unit", key.unit);
   if (!key.default_text.empty()) out.member("default", key.default_text);
   out.member("help", key.help).close();

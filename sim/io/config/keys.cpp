@@ -96,15 +96,15 @@ constexpr Key kKeys[] = {
            .role = KeyRole::Decision,
            .default_text = "{}",
            .help = "what only some schedules take"}),
-    option<codec::Count, &ScheduleOptions::group_size>(
+    option<codec::GroupSize, &ScheduleOptions::group_size>(
         {.path = "options.group_size",
          .default_text = "ranks, or the alias's rule",
-         .help = "interleaved schedules: microbatches per round",
+         .help = "interleaved schedules: microbatches per round, or one number for each round",
          .minimum = 1,
          .maximum = kMaxIndex,
          .option = Option::GroupSize,
          .noun = "groups of microbatches",
-         .page = "microbatches of a group, default ranks"}),
+         .page = "microbatches of a group, or a list of one for each, default ranks"}),
     option<codec::Slices, &ScheduleOptions::slices>(
         {.path = "options.slices",
          .default_text = "2",

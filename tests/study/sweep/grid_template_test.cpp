@@ -52,7 +52,7 @@ class Dump {
   }
 
   void add_options(const ScheduleOptions& options) {
-    add("group_size", options.group_size.value_or(-1), {});
+    add("group_size", options.group_size ? options.group_size->largest() : -1, {});
     for (const auto weight : options.slices) add("slice", weight, {});
     add("waves", options.waves.value_or(-1), {});
     add("updates", options.updates.value_or(-1), {});
