@@ -45,10 +45,8 @@ constexpr std::size_t kDealtOut = 3;
 constexpr std::size_t kRelieved = 16;
 /// Of the placements and memories that orders are searched for, so many of the best are searched on where there are more.
 constexpr std::size_t kSearchedOn = 3;
-/// Of the steps that are as good as the best, so many on different stages are held in less; each of the searches for that may take so small a share of
-/// the budget.
+/// Of the steps that are as good as the best, so many on different stages are held in less.
 constexpr std::size_t kSqueezed = 2;
-constexpr double kSqueezeShare = 16;
 /// Characters of a name that may say its layers.
 constexpr std::size_t kLongestLayers = 48;
 
@@ -273,15 +271,15 @@ class Planner {
     if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
     if (options_.objective == PlanObjective::PeakBytes || options_.objective == PlanObjective::P95) return;
     std::vector<std::pair<std::size_t, PlanCandidate>> found;
-    for (const PlanCandidate* one : to_squeeze()) {
-      const std::int64_t work = search_work(options_.seconds / kSqueezeShare, options_.threads);
-      if (auto less = squeezed_candidate(*one, options_, limits_, work))
+    const std::vector<const PlanCandidate*> all = best_first();
+    for (const PlanCandidate* one : to_squeeze())
+      if (auto less = squeezed_candidate(*one, all, options_, limits_))
         found.emplace_back(one - plan_.candidates.data(), std::move(*less));
-    }
     for (auto& [from, less] : found) take_lighter(plan_.candidates[from], std::move(less));
   }
 
-  /// Of the steps that are as good as the best those on stages of published schedules, which are the same under every limit; where none is, the best.
+  /// Of the steps that are as good as the best those on stages of published schedules, which are the same under every limit; where none is, the best
+  /// whose orders are searched for.
   [[nodiscard]] std::vector<const PlanCandidate*> to_squeeze() const {
     std::set<Kin> published;
     for (const PlanCandidate& one : plan_.candidates)
@@ -294,7 +292,10 @@ class Planner {
       if (!is_same(*one, *best.front(), options_.objective) || out.size() == kSqueezed) break;
       if (is_searchable(*one->run.schedule) && published.erase(kin_of(*one)) > 0) out.push_back(one);
     }
-    return out.empty() ? std::vector{best.front()} : out;
+    const auto first =
+        std::ranges::find_if(best, [](const auto* one) { return is_searchable(*one->run.schedule); });
+    if (out.empty() && first != best.end()) out.push_back(*first);
+    return out;
   }
 
   [[nodiscard]] Kin kin_of(const PlanCandidate& one) const {

@@ -13,11 +13,17 @@
 namespace pipeloom::study {
 namespace {
 
+/// Times that a search under one limit may time all ops, and the shares of the budget that this is at least and at most.
+constexpr std::int64_t kTimings = 150;
+constexpr double kLeastShare = 1.0 / 32;
+constexpr double kMostShare = 1.0 / 12;
+
 /// Searches on the stages of one candidate under smaller and smaller limits.
 class Squeezer {
  public:
-  Squeezer(const PlanCandidate& from, const PlanOptions& options, const Limits& limits, std::int64_t work)
-      : from_(from), options_(options), limits_(limits), work_(work) {}
+  Squeezer(const PlanCandidate& from, const std::vector<const PlanCandidate*>& kin,
+           const PlanOptions& options, const Limits& limits)
+      : from_(from), kin_(kin), options_(options), limits_(limits) {}
 
   std::optional<PlanCandidate> run() const {
     const Bytes one = microbatch();
@@ -70,14 +76,29 @@ class Squeezer {
         problem_of({placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
     if (!problem || orders::best_bound(*problem).value > enough) return std::nullopt;
     orders::SearchOptions search{
-        .work = work_, .seed = options_.seed, .threads = options_.threads, .enough = enough};
+        .work = work_on(*problem), .seed = options_.seed, .threads = options_.threads, .enough = enough};
     if (options_.progress)
       search.progress = [this](const orders::SearchProgress&) {
         return options_.progress(from_.name + " with less memory", "");
       };
-    const auto found = orders::search_order(*problem, {}, search);
+    const auto found = orders::search_order(*problem, starts(*problem), search);
     if (!found || found->value > enough) return std::nullopt;
     return candidate(*problem, found->order);
+  }
+
+  [[nodiscard]] std::int64_t work_on(const orders::Problem& problem) const {
+    const auto share = [this](double of) { return search_work(of * options_.seconds, options_.threads); };
+    return std::clamp(kTimings * static_cast<std::int64_t>(problem.num_ops()), share(kLeastShare),
+                      share(kMostShare));
+  }
+
+  /// Those that break a limit are passed over.
+  [[nodiscard]] std::vector<orders::StartOrder> starts(const orders::Problem& problem) const {
+    std::vector<orders::StartOrder> out;
+    for (const PlanCandidate* one : kin_)
+      if (auto order = orders::order_of(problem, *one->run.schedule))
+        out.push_back({one->name, std::move(*order)});
+    return out;
   }
 
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
@@ -97,16 +118,17 @@ class Squeezer {
   }
 
   const PlanCandidate& from_;
+  const std::vector<const PlanCandidate*>& kin_;
   const PlanOptions& options_;
   const Limits& limits_;
-  std::int64_t work_;
 };
 
 }  // namespace
 
-std::optional<PlanCandidate> squeezed_candidate(const PlanCandidate& from, const PlanOptions& options,
-                                                const Limits& limits, std::int64_t work) {
-  return Squeezer(from, options, limits, work).run();
+std::optional<PlanCandidate> squeezed_candidate(const PlanCandidate& from,
+                                                const std::vector<const PlanCandidate*>& kin,
+                                                const PlanOptions& options, const Limits& limits) {
+  return Squeezer(from, kin, options, limits).run();
 }
 
 }  // namespace pipeloom::study
