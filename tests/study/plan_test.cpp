@@ -154,6 +154,35 @@ TEST_CASE("more memory changes nothing about what a plan's winner holds") {
   CHECK(peaks[0] < 6);
 }
 
+TEST_CASE(
+    "Llama-3 70B: the shortest step is held in as little under any limit, 40 GB less than the largest lets "
+    "it") {
+  Assignments workload = {{"schedule", "\"zbv\""},
+                          {"ranks", "16"},
+                          {"microbatches", "64"},
+                          {"costs.model", "\"llama3-70b\""},
+                          {"costs.hardware", "\"h100\""},
+                          {"costs.tp", "8"},
+                          {"costs.dp", "4"},
+                          {"costs.seq", "8192"}};
+  PlanOptions asked = options();
+  asked.vary = {};
+  asked.vary.add(Vary::Order);
+  asked.seconds = 2;
+  std::vector<double> peaks;
+  for (const char* limit : {"\"80GB\"", "\"60GB\"", "\"40GB\""}) {
+    workload["memory.limit_bytes"] = limit;
+    const Plan plan = plan_of(workload, asked);
+    const PlanCandidate& best = plan.candidates.front();
+    peaks.push_back(best.peak);
+    for (const PlanCandidate& one : plan.candidates)
+      CHECK(study::is_same(best, one, PlanObjective::StepTime));
+  }
+  CHECK(peaks[0] == peaks[1]);
+  CHECK(peaks[1] == peaks[2]);
+  CHECK(peaks[0] <= 40e9);
+}
+
 TEST_CASE("where nobody said what runs now, interleaved 1F1B at its best is what is compared with") {
   PlanOptions asked = options();
   asked.runs_now = false;
