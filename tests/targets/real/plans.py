@@ -6,6 +6,7 @@ planned one op by op, on the planned layers, and holds no more than planned.
 Prints a table, one line per target and kind of workload, and each block that fails. Exits with 1 if one does."""
 import collections
 import json
+import logging
 import os
 import re
 import subprocess
@@ -16,6 +17,8 @@ import replaced
 replaced.install()
 
 import blocks  # noqa: E402
+
+logging.disable(logging.CRITICAL)
 
 TARGETS = ("torch-2.15", "torchtitan-0.3.0", "areal-1.0.4", "megatron-core-0.19.2")
 FILE_TARGETS = TARGETS[:2]  # that take an order from a file
@@ -46,7 +49,7 @@ def workloads():
             if p > 4 or m < 3:
                 continue
             base, chunks = (("1f1b", 1), ("interleaved-1f1b", 2), ("zbv", 2))[(p + m) % 3]
-            config = costs_alone(p, m, {"forward": 10, "backward_input": 13, "backward_weight": 7, "communication": 1}, base, chunks=chunks,
+            config = costs_alone(p, m, {"forward": 10, "backward_input": 13, "backward_weight": 7, "transfer": {"latency": 1}}, base, chunks=chunks,
                                  memory={"activation_bytes": 100, "limit_bytes": 100 * p + 50})
             yield Workload("searched", f"{target} searched {base} p{p} m{m}", target, p, m, [config, "--vary", "order", *SMALL])
 
