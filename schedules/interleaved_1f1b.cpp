@@ -11,6 +11,14 @@
 //   rank 2      F0F1F2F3f0f1f2  b0--f3b1--F4b2--F5b3--F6B0--F7B1--f4B2--f5B3--f6b4--f7b5--  b6--  b7--B4--B5--B6--B7--
 //   rank 3        F0F1F2F3f0b0--f1b1--f2b2--f3b3--F4B0--F5B1--F6B2--F7B3--f4b4--f5b5--f6b6--f7b7--B4--B5--B6--B7--
 //
+// Variants, what other stacks run as their interleaved schedule:
+//
+//   short-warmup      p - 1 - r forwards fewer in front: Paddle's VPPFhenBInBalancedMemory, with one group of m
+//   long-warmup       one more: KimiK2 of NVIDIA's jaxpp
+//   all-forwards      all of them: InternEvo, Paddle's static VPP and older copies of Megatron-LM's loop where m = p
+//   early-last-chunk  backwards of the last chunk come sooner behind a first group that is larger than p: Paddle's best_unbalanced
+//   padded            m is padded to whole groups, and what is too many left out: DynaPipe's interleaved 1F1B
+//
 // Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 2
 // microbatches together (interleaved_order.hpp has the rule). N = p that divides m is always fine.
 //

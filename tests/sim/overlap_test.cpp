@@ -26,6 +26,29 @@ TEST_CASE("a group starts when all of its ops can, and ends as one") {
         "0F0 0-2, 0F1 7-12, 0B0 7-12, 0B1 17-20, 1F0 2-4, 1B0 4-7, 1F1 12-14, 1B1 14-17");
 }
 
+TEST_CASE("a pair of one microbatch on the last stage runs one after the other under every rule") {
+  // F 1, B 2: 1F0 has its input at 1 and ends at 2, 1B0 follows to 4, then 1F1 to 5 and 1B1 to 7; rank 0 ends with 0B1, 7 to 9.
+  const char* const text = "0F0 0F1 0B0 0B1 | (1F0;1B0)OVERLAP_F_B (1F1;1B1)OVERLAP_F_B";
+  for (const Overlap& overlap :
+       {Overlap{.rule = OverlapRule::Sum, .duration = {}},
+        Overlap{.rule = OverlapRule::Sequential, .duration = {}},
+        Overlap{.rule = OverlapRule::Factor, .duration = {}, .factor = kUnitScale / 2},
+        Overlap{.rule = OverlapRule::Saving, .duration = {}, .saving = 1},
+        Overlap{.rule = OverlapRule::Explicit, .duration = {2, 2}}})
+    CHECK(times_of(text, {.forward = 1, .backward = 2, .overlap = overlap}) ==
+          "0F0 0-1, 0F1 1-2, 0B0 4-6, 0B1 7-9, 1F0 1-2, 1B0 2-4, 1F1 4-5, 1B1 5-7");
+}
+
+TEST_CASE("a pair of one microbatch is two entries that are written as one") {
+  const std::string text = "0F0 0F1 0B0 0B1 | (1F0;1B0)OVERLAP_F_B (1F1;1B1)OVERLAP_F_B";
+  const Schedule schedule = parse_schedule(text);
+  CHECK(queue_text(schedule, Rank(1)) == "(1F0;1B0)OVERLAP_F_B (1F1;1B1)OVERLAP_F_B");
+  CHECK(schedule.num_entries() == 8);
+  CHECK_FALSE(schedule.has_groups());
+  CHECK_FALSE(schedule == parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1"));
+  CHECK(queue_text(forward_only(schedule), Rank(1)) == "1F0 1F1");
+}
+
 TEST_CASE("overlap rules: how long F = 10 beside B = 20 takes") {
   // Alone 0F0 takes 10 and 0B1 takes 20; the rest of the makespan is the group.
   const auto group = [](const Overlap& overlap) { return makespan_with(overlap) - 30; };

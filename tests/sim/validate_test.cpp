@@ -120,12 +120,16 @@ TEST_CASE("a microbatch goes backward on a stage either in one op or in two") {
 }
 
 TEST_CASE("ops that need each other cannot overlap") {
-  const auto found = only("(0F0;0B0)OVERLAP_F_B");
+  const auto found = only("(0F0;0B0)OVERLAP_F_B | 1F0 1B0");
   CHECK(found.code == "dependent-group");
   CHECK_THAT(found.message, Contains("0F0 and 0B0 cannot overlap"));
   // Neighbouring stages on one rank, the same microbatch: 1F0 waits for 0F0.
   CHECK(codes_of("(0F0;1F0)OVERLAP 1B0 0B0") == Codes{"dependent-group"});
   CHECK(codes_of("0F0 1F0 (1I0;0I0)OVERLAP 0W0 1W0") == Codes{"dependent-group"});
+  // A forward and its backward of the last stage run in turn; of any other order or kind they do not.
+  CHECK(codes_of("0F0 0B0 | (1F0;1B0)OVERLAP_F_B").empty());
+  CHECK(codes_of("0F0 0B0 | (1B0;1F0)OVERLAP").front() == "dependent-group");
+  CHECK(codes_of("0F0 0B0 | (1F0;1I0)OVERLAP 1W0") == Codes{"dependent-group"});
   // A weight gradient and the next stage's input gradient do not need each other.
   CHECK(codes_of("0F0 1F0 1I0 (0I0;1W0)OVERLAP 0W0").empty());
 }
