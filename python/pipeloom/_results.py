@@ -84,6 +84,10 @@ class Plan(Result):
     if TYPE_CHECKING:
         candidates: list[Candidate]
         baseline: Candidate | None
+        #: how the best is told to the target, or to each: target, text to paste, settings, files, needs, layers ("said" or "its own")
+        to_run: list[Result]
+        #: what the target does not run or cannot be told: target, name, reason
+        not_taken: list[Result]
 
     @property
     def best(self) -> Candidate:

@@ -38,8 +38,12 @@ std::optional<PlanCandidate> as_run(PlanCandidate candidate, const PlanOptions& 
     refused.why = verdict.why_own;
     if (!candidate.run.model || candidate.searched()) return std::nullopt;
     candidate = with_layers(candidate, verdict.own_layers, limits);
-    refused = {candidate.name, over_limit_text(candidate.run), Refusal::OverLimit};
-    if (!refused.why.empty()) return std::nullopt;
+    const std::string over = over_limit_text(candidate.run);
+    refused = {
+        candidate.name,
+        fmt::format("{}, with the layers that {} takes: {}", over, options.target->title, verdict.why_own),
+        Refusal::OverLimit};
+    if (!over.empty()) return std::nullopt;
   }
   candidate.judged = true;
   return candidate;

@@ -34,6 +34,15 @@ std::string sharding_need(const Taken& taken) {
       taken.target.title, split.zero);
 }
 
+std::string tied_need(const Taken& taken) {
+  const auto& model = taken.deployment.model;
+  if (taken.target.ties_weights || model == nullptr || !model->tied || taken.ranks() == 1) return "";
+  return fmt::format(
+      "{} refuses a pipeline where embedding and head share weights: configure them apart, which is "
+      "another model than was estimated by one embedding",
+      taken.target.title);
+}
+
 std::string json_lists(const std::vector<std::vector<int>>& lists) {
   std::string out;
   for (const std::vector<int>& list : lists)

@@ -39,6 +39,9 @@ struct Taken {
 /// FSDP shares out weights, gradients and states; what the numbers are of where that is not what was counted. "" otherwise.
 [[nodiscard]] std::string sharding_need(const Taken& taken);
 
+/// That embedding and head have to have weights of their own, where the model's are shared and the target refuses that beside a pipeline. "" otherwise.
+[[nodiscard]] std::string tied_need(const Taken& taken);
+
 /// "[[0, 7], [1, 6]]".
 [[nodiscard]] std::string json_lists(const std::vector<std::vector<int>>& lists);
 /// "[["a", "b"], ["c"]]".

@@ -89,8 +89,6 @@ std::string model_refusal(const Target& target, const Deployment& deployment) {
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
-  if (!target.ties_weights && model.tied && pipelined)
-    return fmt::format("{} refuses a pipeline where embedding and head share weights", target.title);
   if (const auto heads = undivided_kv_heads(model, split.tensor); target.tensor_splits_kv_heads && heads != 0)
     return fmt::format("{} wants tp to divide the key/value heads: {}, and tp is {}", target.title, heads,
                        split.tensor);

@@ -62,11 +62,12 @@ struct Target {
   bool stage_a_microbatch = false;  ///< a step has at least as many microbatches as stages
   bool tensor_splits_kv_heads =
       false;  ///< tp must divide the number of key/value heads; else it may be a multiple of it too
-  bool ties_weights = true;  ///< embedding and head may share weights on different ranks
-  bool has_mtp = true;       ///< layers for multi-token prediction go through a pipeline
-  bool has_mamba = true;     ///< state-space layers
-  bool has_towers = true;    ///< encoders in front of the decoder
-  int most_zero = 3;         ///< the highest level of ZeRO that it is told beside a pipeline
+  bool ties_weights =
+      true;  ///< embedding and head may share weights though they are on different ranks; else they have to be configured apart
+  bool has_mtp = true;     ///< layers for multi-token prediction go through a pipeline
+  bool has_mamba = true;   ///< state-space layers
+  bool has_towers = true;  ///< encoders in front of the decoder
+  int most_zero = 3;       ///< the highest level of ZeRO that it is told beside a pipeline
 
   /// "torch-2.15": as --target takes it and the JSON writes it.
   [[nodiscard]] std::string spelling() const;

@@ -43,6 +43,16 @@ std::string first_refusal(const Target& target, const Deployment& deployment,
   return "";
 }
 
+/// Lines that are comments in every target's language, so that all of a block may be copied.
+std::string comment(const std::string& text, std::size_t width) {
+  constexpr std::string_view kStart = "    # ";
+  std::string lines = wrapped(text, width > 2 * kStart.size() ? width - kStart.size() : width);
+  lines.pop_back();
+  std::string out;
+  for (const std::string& line : split(lines, '\n')) out += std::string(kStart) + line + '\n';
+  return out;
+}
+
 }  // namespace
 
 TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
@@ -80,7 +90,7 @@ std::string to_run_page(std::span<const TargetVerdict> verdicts, int width) {
           columns, 4);
     if (!verdict.to_run.text.empty())
       for (const std::string& line : split(verdict.to_run.text, '\n')) out += fmt::format("    {}\n", line);
-    for (const std::string& need : verdict.to_run.needs) out += wrapped("# " + need, columns, 4);
+    for (const std::string& need : verdict.to_run.needs) out += comment(need, columns);
   }
   return out;
 }

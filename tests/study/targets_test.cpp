@@ -2,6 +2,8 @@
 // tests/golden/targets has them by the thousand.
 
 #include <algorithm>
+#include <memory>
+#include <sstream>
 #include <string>
 
 #include <pipeloom/error.hpp>
@@ -299,6 +301,69 @@ TEST_CASE("plain PyTorch builds each rank's stages and loads the file") {
   CHECK(said.to_run.files == std::vector<std::string>{"half.csv"});
   const TargetVerdict own = verdict("torch", sized("1f1b", 2, 4, 1));
   CHECK(holds(own.to_run.text, "schedule = Schedule1F1B(stages[0], n_microbatches=4, loss_fn=loss_fn)"));
+}
+
+TEST_CASE("every line of a block can be pasted") {
+  Deployment run = deployed(llama("v-half", 4, 8, 2));
+  const std::string page = study::to_run_page(std::vector{verdict_of(target_named("torchtitan"), run)}, 60);
+  std::istringstream lines(page);
+  std::string line;
+  std::getline(lines, line);  // the target's name
+  int comments = 0;
+  while (std::getline(lines, line)) {
+    INFO(line);
+    const bool is_comment = line.starts_with("    # ");
+    CHECK((is_comment || line.starts_with("    config.")));
+    comments += is_comment ? 1 : 0;
+  }
+  // Sentences longer than a line stay comments.
+  CHECK(comments > static_cast<int>(verdict_of(target_named("torchtitan"), run).to_run.needs.size()));
+}
+
+namespace {
+
+/// 4 encoder layers in front of 8 decoder layers, on four ranks with so many each.
+Deployment seeing(const std::vector<int>& layers) {
+  auto model = std::make_shared<model::Model>();
+  model::Layer encoder;
+  encoder.letter = 'V';
+  encoder.hidden = 64;
+  encoder.attention.emplace();
+  encoder.mlp.emplace();
+  model::Layer decoder = encoder;
+  decoder.letter = 'T';
+  decoder.hidden = 0;
+  model->kinds = {encoder, decoder};
+  for (model::Layer& kind : model->kinds) kind.attention->kv_heads = 1;
+  model->layers = "VVVVTTTTTTTT";
+  Deployment out = deployed(sized("1f1b", 4, 8, 1));
+  out.model = std::move(model);
+  out.layers = layers;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a vision tower is one module on the first stage, and has no letters") {
+  const study::Target& megatron = target_named("megatron");
+  const study::Target& torchtitan = target_named("torchtitan");
+  // Three layers a stage would cut the tower; told nothing, Megatron-core has it whole, and 2 of the 8 others everywhere.
+  const TargetVerdict cut = verdict_of(megatron, seeing({3, 3, 3, 3}));
+  REQUIRE(cut.taken());
+  CHECK(cut.own_layers == std::vector<int>{4 + 2, 2, 2, 2});
+  CHECK(holds(cut.why_own, "no letters for an encoder"));
+  const TargetVerdict whole = verdict_of(megatron, seeing({6, 2, 2, 2}));
+  CHECK(whole.own_layers.empty());
+  CHECK(setting(whole, "--pipeline-model-parallel-layout").empty());
+  CHECK_FALSE(verdict_of(target_named("areal"), seeing({6, 2, 2, 2})).taken());
+
+  const TargetVerdict told = verdict_of(torchtitan, seeing({5, 3, 2, 2}));
+  REQUIRE(told.taken());
+  CHECK(setting(told, "parallelism.module_fqns_per_model_part") ==
+        R"([["vision_encoder", "tok_embeddings", "layers.0"], ["layers.1", "layers.2", "layers.3"], )"
+        R"(["layers.4", "layers.5"], ["layers.6", "layers.7", "norm", "lm_head"]])");
+  // Its own rule for the 8 others: 10 over 4 stages are 3, 3, 2, 2, less one at each end.
+  CHECK(verdict_of(torchtitan, seeing({3, 3, 3, 3})).own_layers == std::vector<int>{4 + 2, 3, 2, 1});
 }
 
 TEST_CASE("the page and the JSON say what was found") {
