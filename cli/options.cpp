@@ -64,6 +64,27 @@ void add_shape_options(OptionList& list, InputOptions& options) {
   list.option("--chunks", options.chunks, "V", "v, stages per rank and replica");
 }
 
+std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages) {
+  if (!text) return {};
+  constexpr int kMost = 1'000'000;
+  std::vector<std::int32_t> layers;
+  std::string_view rest = *text;
+  for (;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    layers.push_back(parse_count("--layers", std::string(rest.substr(0, comma)), 0, kMost));
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 1);
+  }
+  if (layers.size() == 1 && layers.front() % stages == 0)
+    layers.assign(static_cast<std::size_t>(stages), layers.front() / stages);
+  if (layers.size() != static_cast<std::size_t>(stages))
+    throw InputError(Where{"--layers"},
+                     fmt::format("'{}' does not say the layers of {} stages; give one number for each, "
+                                 "\"4,4,4,3\", or a model's that they share equally",
+                                 shortened(*text, 40), stages));
+  return layers;
+}
+
 void add_mapping_option(OptionList& list, InputOptions& options) {
   list.option("--mapping", options.mapping, "FILE",
               "Of a trace: what the names of its ranges mean; PyTorch's are known");

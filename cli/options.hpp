@@ -78,6 +78,8 @@ void require_choice(std::string_view option, const std::string& value,
 
 /// A whole number from `least` to `most`. Throws InputError at `option` for anything else.
 [[nodiscard]] int parse_count(std::string_view option, const std::string& text, int least, int most);
+/// "4,4,4,3", or one number for the whole model where stages have the same, as one for each stage; empty without text. Throws InputError at --layers.
+[[nodiscard]] std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages);
 
 // How many descriptors this process may have.
 

@@ -38,6 +38,7 @@ struct CalibrateOptions {
   std::optional<std::string> layers;
   std::optional<std::string> with;
   std::string unit = "unit";
+  std::string first_stage;
   bool force = false;
 };
 
@@ -47,6 +48,10 @@ struct MeasuredRun {
   bool clocks_by_step = false;
   bool partial = false;
   Timeline usual = {};  ///< without the steps that something else made longer
+  std::vector<bool> held = {};
+  study::calibrate::ClockFit clocks = {};
+  bool is_of_torch = false;
+  std::vector<std::string> warnings = {};
 };
 
 /// Throws InputError for several files of which one is a timeline: that is a whole run.
@@ -60,8 +65,18 @@ MeasuredRun read_times(const CalibrateOptions& options) {
         Where{file},
         "it is no trace and no timeline of a run; `pipeloom calibrate --help` lists what is read");
   io::TimelineFile read = io::read_timeline(text, file, *time_unit_named(options.unit));
-  options.output.warn(read.warnings);
-  return {.timeline = read.timeline, .usual = read.timeline};
+  return {.timeline = read.timeline, .usual = read.timeline, .warnings = std::move(read.warnings)};
+}
+
+/// What reading took off the ranks' clocks.
+study::calibrate::ClockFit clocks_of(const io::TraceRun& run) {
+  study::calibrate::ClockFit out;
+  for (const io::RankVerdict& rank : run.verdicts) {
+    out.offset.push_back(rank.ahead);
+    out.apart = out.apart || rank.ahead != 0;
+  }
+  out.uncertain = run.clocks_uncertain;
+  return out;
 }
 
 MeasuredRun read_run(const CalibrateOptions& options) {
@@ -74,34 +89,15 @@ MeasuredRun read_run(const CalibrateOptions& options) {
       names_trace || (!from && std::any_of(options.files.begin(), options.files.end(), io::is_trace));
   if (!is_trace) return read_times(options);
   io::TraceRun read = io::assemble(io::read_trace(options.files, {from, options.input.mapping}));
-  options.output.warn(read.warnings);
   Timeline usual = io::usual_steps(read);
   return {.timeline = std::move(read.timeline),
           .clocks_by_step = read.has_step_clocks,
           .partial = read.is_partial,
-          .usual = std::move(usual)};
-}
-
-/// "4,4,4,3", or one number for the whole model where stages have the same.
-std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages) {
-  if (!text) return {};
-  constexpr int kMost = 1'000'000;
-  std::vector<std::int32_t> layers;
-  std::string_view rest = *text;
-  for (;;) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    layers.push_back(parse_count("--layers", std::string(rest.substr(0, comma)), 0, kMost));
-    if (comma == rest.size()) break;
-    rest.remove_prefix(comma + 1);
-  }
-  if (layers.size() == 1 && layers.front() % stages == 0)
-    layers.assign(static_cast<std::size_t>(stages), layers.front() / stages);
-  if (layers.size() != static_cast<std::size_t>(stages))
-    throw InputError(Where{"--layers"},
-                     fmt::format("'{}' does not say the layers of {} stages; give one number for each, "
-                                 "\"4,4,4,3\", or a model's that they share equally",
-                                 shortened(*text, 40), stages));
-  return layers;
+          .usual = std::move(usual),
+          .held = std::move(read.held),
+          .clocks = clocks_of(read),
+          .is_of_torch = read.is_of_torch,
+          .warnings = std::move(read.warnings)};
 }
 
 std::string percent(Ticks part, Ticks whole) {
@@ -122,6 +118,16 @@ std::string head(const Calibration& calibration, const Timeline& timeline) {
                      count_text(static_cast<std::size_t>(timeline.steps), "step"));
 }
 
+/// How far the simulated step is from the measured one; times in which messages arrive before they leave are met by no costs.
+std::string fit_text(const Calibration& calibration, TimeUnit unit) {
+  constexpr Ticks kSmallPart = 100;  // of a usual op
+  const Replay& replay = *calibration.replay;
+  const Ticks early = calibration.measured.waits.clocks.early;
+  if (early > calibration.measured.usual_entry / kSmallPart)
+    return fmt::format("no fit: messages arrive up to {} before they leave", time_text(early, unit));
+  return percent(replay.simulated - replay.measured, replay.measured);
+}
+
 std::string step_lines(const Calibration& calibration, const Timeline& timeline) {
   const TimeUnit unit = timeline.unit;
   const std::vector<Ticks>& steps = calibration.measured.waits.step_times;
@@ -134,7 +140,7 @@ std::string step_lines(const Calibration& calibration, const Timeline& timeline)
                                            : fmt::format(": median step, {} to {}", time_text(*least, unit),
                                                          time_text(*most, unit)));
     out += fmt::format("simulated  {} with these costs ({})\n", time_text(replay.simulated, unit),
-                       percent(replay.simulated - replay.measured, replay.measured));
+                       fit_text(calibration, unit));
   }
   return out;
 }
@@ -258,35 +264,41 @@ std::string page_of(const Calibration& calibration, const Timeline& timeline,
 }
 
 void write_timeline(const CalibrateOptions& options, const Timeline& timeline) {
-  io::write_file(*options.timeline_file, overwrite_if(options.force), [&](std::ostream& out) {
-    out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
-    io::write_timeline_jsonl(out, timeline);
-  });
+  io::write_file(*options.timeline_file, overwrite_if(options.force),
+                 [&](std::ostream& out) { io::write_timeline_with_unit(out, timeline); });
 }
 
 ExitCode run_calibrate(const CalibrateOptions& options) {
   const bool json = options.print.is("json");
   require_choice("--unit", options.unit, {"unit", "s", "ms", "us", "ns"});
+  if (!options.first_stage.empty()) require_choice("--first-stage", options.first_stage, {"full", "torch"});
   for (const auto& file : {options.costs_file, options.timeline_file}) {
     if (file) require_free(*file, options.force);
     if (file == "-" && json)
       throw InputError(Where{"--json"},
                        "standard output takes one of --json and a file; give the file a name");
   }
-  const MeasuredRun run = read_run(options);
+  MeasuredRun run = read_run(options);
   const Timeline& timeline = run.usual;
   if (timeline.steps < run.timeline.steps)
-    options.output.warn({fmt::format("costs are of {} of the {} steps: the longer ones are left out",
-                                     timeline.steps, run.timeline.steps)});
+    run.warnings.push_back(fmt::format("costs are of {} of the {} steps: the longer ones are left out",
+                                       timeline.steps, run.timeline.steps));
+  options.output.warn(run.warnings);
   const std::vector<std::int32_t> layers = parse_layers(options.layers, timeline.schedule->stages());
   if (options.with && layers.empty())
     throw InputError(Where{"--with"}, "it takes the layers of this run's stages too; give --layers");
   const auto other =
       options.with ? std::optional(study::calibrate::read_other_run(*options.with)) : std::nullopt;
-  const Calibration calibration = study::at_place(options.files.front(), [&] {
-    return study::calibrate::calibrate(timeline, {.clocks_by_step = run.clocks_by_step}, layers, other);
-  });
+  const study::calibrate::KnownOfRun known{
+      .clocks_by_step = run.clocks_by_step,
+      .clocks = run.clocks,
+      .held = run.held,
+      .layers = layers,
+      .is_of_torch = options.first_stage.empty() ? run.is_of_torch : options.first_stage == "torch"};
+  Calibration calibration = study::at_place(
+      options.files.front(), [&] { return study::calibrate::calibrate(timeline, known, other); });
   options.output.warn(calibration.warnings);
+  calibration.warnings.insert(calibration.warnings.begin(), run.warnings.begin(), run.warnings.end());
   if (options.timeline_file) write_timeline(options, run.timeline);
   if (options.costs_file)
     io::write_file(*options.costs_file, overwrite_if(options.force), [&](std::ostream& out) {
@@ -323,14 +335,19 @@ Run calibrate(OptionList& list) {
   list.option("-o,--output", options->costs_file, "FILE",
               "Write the costs, for `--set costs=FILE`; - is standard output");
   list.option("--timeline", options->timeline_file, "FILE", "Write the timeline of the trace (JSON lines)");
-  list.option("--layers", options->layers, "N[,N...]",
-              "Layers of each stage, or of the model if stages share them equally: goes into the costs");
+  list.option(
+      "--layers", options->layers, "N[,N...]",
+      "Layers of each stage, or of the model if stages share them equally; without it all stages count as "
+      "equal");
   list.option(
       "--with", options->with, "COSTS",
       "Costs of the same model on the same ranks with chunks of another size: tells what every op takes "
       "whatever its layers (`entry`); needs --layers");
   list.option("--unit", options->unit, "UNIT",
               "Of a timeline that does not say its own: s, ms, us or ns; default: unit");
+  list.option("--first-stage", options->first_stage, "full|torch",
+              "Whether stage 0 has a gradient of its input: full; PyTorch's has not: torch, which is the "
+              "default of its traces");
   list.flag("--force", options->force, "Overwrite existing files");
   add_print_options(list, options->print, {"table", "json"}, "What is printed");
   add_output_options(list, options->output);

@@ -33,6 +33,16 @@ struct ExplainOptions {
   PrintOptions print;
 };
 
+/// Warnings of what was read: printed at once, and kept for the JSON.
+struct Said {
+  const OutputOptions& output;
+  std::vector<std::string> warnings = {};
+  void warn(const std::vector<std::string>& more) {
+    output.warn(more);
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  }
+};
+
 /// An explanation under one transfer model, "" where the prediction's times were read.
 struct Answer {
   Explanation explanation;
@@ -66,11 +76,10 @@ std::optional<Answer> try_model(const Input& input, const pipeloom::Limits& limi
 }
 
 /// The configured model's answer, or that of another one under which fewer messages wait for no reason.
-Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::Run& measured,
-                   const OutputOptions& output) {
+Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::Run& measured, Said& said) {
   const cost::TransferModel configured = input.config.costs.transfer.model;
   const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
-  output.warn(run.warnings);
+  said.warn(run.warnings);
   Answer best{explain_at_file(run, measured), std::string(name_of(configured))};
   if (!study::explain::may_be_of_other_model(best.explanation)) return best;
   const Ticks first = waiting_of(best.explanation);
@@ -105,27 +114,30 @@ std::string page_of(const Answer& answer, bool colour) {
   return page;
 }
 
-pipeloom::Run load_measured(const ExplainOptions& options, const pipeloom::Limits& limits, TimeUnit unit) {
+pipeloom::Run load_measured(const ExplainOptions& options, const pipeloom::Limits& limits, TimeUnit unit,
+                            Said& said) {
   Request request;
   request.file = options.measured;
+  request.from = options.input.from;
+  request.mapping = options.input.mapping;
   pipeloom::Run run = study::load_run(request, limits, unit);
-  options.output.warn(run.warnings);
+  said.warn(run.warnings);
   return run;
 }
 
 /// Of two files of times. The one that does not say its unit is in that of the other.
 Explanation explain_times(const ExplainOptions& options, const Request& of_predicted,
-                          const pipeloom::Limits& limits) {
+                          const pipeloom::Limits& limits, Said& said) {
   const auto load_predicted = [&](TimeUnit unit) {
     pipeloom::Run run = study::load_run(of_predicted, limits, unit);
-    options.output.warn(run.warnings);
+    said.warn(run.warnings);
     return run;
   };
   if (io::says_unit(*of_predicted.text)) {
     const pipeloom::Run predicted = load_predicted(TimeUnit::Unit);
-    return explain_at_file(predicted, load_measured(options, limits, predicted.timeline.unit));
+    return explain_at_file(predicted, load_measured(options, limits, predicted.timeline.unit, said));
   }
-  const pipeloom::Run measured = load_measured(options, limits, TimeUnit::Unit);
+  const pipeloom::Run measured = load_measured(options, limits, TimeUnit::Unit, said);
   return explain_at_file(load_predicted(measured.timeline.unit), measured);
 }
 
@@ -133,18 +145,22 @@ ExitCode run_explain(const ExplainOptions& options) {
   const Request& given = options.input;
   Request request = given;
   request.file = options.predicted;
+  request.from.reset();  // these are the measured run's
+  request.mapping.reset();
   request.text = io::read_file(options.predicted, io::kMaxTimelineBytes);
   const pipeloom::Limits limits = options.input.limits();
   const bool is_timeline = io::looks_like_timeline(*request.text);
   Answer answer;
+  Said said{options.output};
   if (is_timeline) {
-    answer.explanation = explain_times(options, request, limits);
+    answer.explanation = explain_times(options, request, limits, said);
   } else {
     const Input input = read_input(request);
-    answer =
-        best_answer(input, limits, load_measured(options, limits, input.config.costs.unit), options.output);
+    const pipeloom::Run measured = load_measured(options, limits, input.config.costs.unit, said);
+    answer = best_answer(input, limits, measured, said);
   }
-  options.output.warn(answer.explanation.warnings);
+  said.warn(answer.explanation.warnings);
+  answer.explanation.warnings = said.warnings;
   if (options.print.is("json"))
     print(study::explain::explanation_json(answer.explanation, answer.transfer_model));
   else if (!options.output.quiet)
@@ -160,6 +176,7 @@ constexpr const char* kExplainFooter =
     "step by itself, `if fixed` what the measured step gains without it.\n\n"
     "Examples:\n"
     "  pipeloom explain config.json measured.jsonl\n"
+    "  pipeloom explain config.json trace/ --mapping names.json\n"
     "  pipeloom explain predicted.jsonl trace.json --json\n";
 
 }  // namespace
@@ -170,8 +187,11 @@ Run explain(OptionList& list) {
   list.positional("PREDICTED", options->predicted, "FILE",
                   "Configuration or schedule file, or a timeline whose times are the prediction")
       .required();
-  list.positional("MEASURED", options->measured, "FILE", "Timeline of the same ops, one step or several")
+  list.positional(
+          "MEASURED", options->measured, "FILE",
+          "Timeline or trace of the same ops, one step or several; a folder holds the files of all ranks")
       .required();
+  add_trace_options(list, options->input);
   add_print_options(list, options->print, {"table", "json"}, "What is printed");
   add_value_options(list, options->input);
   add_output_options(list, options->output);

@@ -69,17 +69,17 @@ void tell(const RunArguments& arguments, const Launch& launch, const executor::R
 }
 
 /// As `pipeloom calibrate` would read the timeline, and what the executor alone knows of its messages.
-Measurements measured(const executor::RunResult& result) {
-  return study::calibrate::measure(result.timeline, {.transfers = executor::measured_transfers(result)});
+Measurements measured(const executor::RunResult& result, const RunArguments& arguments) {
+  return study::calibrate::measure(
+      result.timeline, {.transfers = executor::measured_transfers(result),
+                        .layers = parse_layers(arguments.layers, result.timeline.schedule->stages())});
 }
 
 void write_files(const RunArguments& arguments, const Timeline& timeline, const Measurements& costs,
                  const cost::CostSpec& rules) {
   if (arguments.timeline_file)
-    io::write_file(*arguments.timeline_file, overwrite_if(arguments.force), [&](std::ostream& out) {
-      out << fmt::format("{{\"time_unit\":\"{}\"}}\n", name_of(timeline.unit));
-      io::write_timeline_jsonl(out, timeline);
-    });
+    io::write_file(*arguments.timeline_file, overwrite_if(arguments.force),
+                   [&](std::ostream& out) { io::write_timeline_with_unit(out, timeline); });
   if (arguments.costs_file)
     io::write_file(*arguments.costs_file, overwrite_if(arguments.force),
                    [&](std::ostream& out) { study::calibrate::write_costs(out, costs, rules); });
@@ -132,7 +132,7 @@ struct Session {
 
   /// Everything that is written and printed behind a run.
   void report(executor::RunResult& result, const std::string& clocks) {
-    const Measurements costs = measured(result);
+    const Measurements costs = measured(result, arguments);
     predict_from(costs);
     result.timeline.unit = run.timeline.unit;
     write_files(arguments, result.timeline, costs, input.config.costs);
@@ -154,7 +154,7 @@ struct Session {
                                  (result->timeline.steps == 1 ? " was" : " were")
                            : "nothing was"));
     if (!result || arguments.timeline_file == "-") return;
-    const Measurements costs = measured(*result);
+    const Measurements costs = measured(*result, arguments);
     predict_from(costs);
     if (arguments.print.is("json")) return print_json(*result, costs, true);
     if (!arguments.output.quiet)
@@ -218,6 +218,7 @@ ExitCode run_program(const RunArguments& arguments) {
   if (!arguments.on_gpus())
     require_room(arguments.work, run, launch.world ? std::optional(Rank(launch.world->rank)) : std::nullopt,
                  arguments.input.limits().max_memory.value_or(study::default_max_memory()));
+  (void)parse_layers(arguments.layers, run.schedule->stages());  // before hours, not after them
   Session session{arguments, screen, std::move(input), std::move(run)};
   if (launch.where == Launch::Where::Local && arguments.input.file == "-")
     throw InputError(Where{"--launch"},

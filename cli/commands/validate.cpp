@@ -18,6 +18,7 @@
 #include "sim/io/json/json_writer.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
+#include "study/report/trace_page.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "study/targets/verdict.hpp"
 
@@ -41,6 +42,8 @@ struct Findings {
   std::string text;
   /// Of PyTorch's files only.
   std::optional<study::TorchFindings> torch;
+  /// Of a trace of a real run.
+  std::optional<io::TraceRun> trace;
   /// Of a configuration whose messages hang.
   std::optional<study::MessageProblem> message_hang;
   /// Of the framework that --target names, where the order itself is legal.
@@ -101,6 +104,7 @@ void write_findings(io::JsonWriter& out, const Findings& findings) {
   out.line(2).key("diagnostics").array();
   for (const Diagnostic& diagnostic : findings.diagnostics) write_diagnostic(out.line(4), diagnostic);
   out.close(2);
+  if (findings.trace) study::write_trace(out.line(2), *findings.trace);
   if (hangs(findings)) study::write_hang(out, s);
   if (findings.message_hang) study::write_message_hang(out, *findings.message_hang);
   if (findings.torch) study::write_torch(out, *findings.torch);
@@ -148,7 +152,25 @@ std::string registry_name(const std::string& schedule) {
   return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
 }
 
+/// The order of a trace is held against the rules as any other.
+Findings examine_trace(const ValidateOptions& options) {
+  Findings out;
+  out.name = options.input.file.value_or("");
+  out.trace = study::read_trace_input(options.input);
+  out.schedule = out.trace->timeline.schedule;
+  out.warnings = out.trace->warnings;
+  out.diagnostics = validate(*out.schedule);
+  if (out.diagnostics.empty())
+    out.verdict = asked_verdict(
+        options, {.schedule = std::string(io::kCustomSchedule), .order = out.schedule}, out.name);
+  return out;
+}
+
 Findings examine(const ValidateOptions& options) {
+  if (study::is_trace_input(options.input)) {
+    (void)examine_torch({}, "", {}, options.load);
+    return examine_trace(options);
+  }
   const Input input = read_or_explain(options);
   Findings out;
   out.name = input.name;
@@ -203,6 +225,7 @@ std::string as_page(const Findings& findings, const ValidateOptions& options) {
   if (findings.torch && findings.torch->hangs())
     out += study::lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
                                     options.output.verbose);
+  if (findings.trace) out += study::trace_page(*findings.trace);
   if (!options.output.quiet) out += verdict(findings);
   if (findings.torch && !(options.output.quiet && findings.torch->ok()))
     out += study::torch_page(*findings.torch, options.output.verbose);
@@ -282,10 +305,12 @@ Run validate(OptionList& list) {
   list.set_footer(
       "\nExit codes: 0 legal, 1 illegal or hanging, or not for the target, 2 unreadable or parameters that "
       "the schedule refuses.");
-  list.positional("FILE", options->input.file, "FILE", "Configuration or schedule file; - is standard input")
+  list.positional("FILE", options->input.file, "FILE",
+                  "Configuration, schedule file or trace of a real run, also its folder; - is standard input")
       .required();
   list.option("--from", options->input.from, "FORMAT",
-              "Format of a schedule file; found by content if left out");
+              "Format of a schedule file or trace; found by content if left out");
+  add_mapping_option(list, options->input);
   add_load_options(list, options->load);
   add_value_options(list, options->input);
   add_print_options(list, options->print, {"table", "json"},

@@ -47,6 +47,10 @@ void add_run_arguments(OptionList& list, RunArguments& arguments) {
             "Print predicted and measured metrics side by side, and why they differ");
   list.option("--costs-out", arguments.costs_file, "FILE",
               "Write the measured costs, for `--set costs=FILE`");
+  list.option(
+      "--layers", arguments.layers, "N[,N...]",
+      "With --costs-out: layers of each stage, or of the model if stages share them equally; without it all "
+      "stages count as equal");
   list.option("-o,--output", arguments.timeline_file, "FILE",
               "Write the measured timeline (JSON lines); - is standard output");
   list.flag("--force", arguments.force, "Overwrite existing files");

@@ -27,6 +27,7 @@ struct RunArguments {
   bool no_handshake = false;
   std::optional<std::string> timeline_file;
   std::optional<std::string> costs_file;
+  std::optional<std::string> layers;  ///< of each stage, for the costs
   bool compare = false;
   bool checksums = false;
   bool force = false;

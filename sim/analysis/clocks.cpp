@@ -26,6 +26,27 @@ std::vector<ClockPair> pairs_of(std::span<const ClockGap> gaps) {
   return pairs;
 }
 
+/// The shortest ways from the first rank, or to it, over what gaps leave; kMaxTicks to ranks without one.
+std::vector<Ticks> room_of(int ranks, std::span<const ClockGap> gaps, std::span<const Ticks> offset,
+                           bool towards_first) {
+  std::vector<Ticks> room(static_cast<std::size_t>(ranks), kMaxTicks);
+  room.front() = 0;
+  bool any = true;
+  for (int round = 0; any && round < ranks; ++round) {
+    any = false;
+    for (const ClockGap& gap : gaps) {
+      const std::size_t near = (towards_first ? gap.to : gap.from).at();
+      const std::size_t far = (towards_first ? gap.from : gap.to).at();
+      if (room[near] == kMaxTicks) continue;
+      const Ticks left = std::max<Ticks>(0, gap.least - offset[gap.to.at()] + offset[gap.from.at()]);
+      if (room[near] + left >= room[far]) continue;
+      room[far] = room[near] + left;
+      any = true;
+    }
+  }
+  return room;
+}
+
 }  // namespace
 
 ClockOffsets follow_pairs(int ranks, std::vector<ClockPair> pairs) {
@@ -68,6 +89,31 @@ AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps) {
   if (out.left == 0 || worst(gaps, offset) > 0) return out;
   out.left = 0;
   for (std::size_t r = offset.size(); r-- > 0;) out.clocks.offset[r] = offset[r] - offset[0];
+  return out;
+}
+
+Ticks spread_of_offsets(int ranks, std::span<const ClockGap> gaps, std::span<const Ticks> offset) {
+  const std::vector<Ticks> more = room_of(ranks, gaps, offset, false);
+  const std::vector<Ticks> less = room_of(ranks, gaps, offset, true);
+  Ticks spread = 0;
+  for (std::size_t r = 0; r < more.size(); ++r)
+    if (more[r] != kMaxTicks && less[r] != kMaxTicks) spread = std::max({spread, more[r], less[r]});
+  return spread;
+}
+
+SettledClocks settle_clocks(int ranks, std::span<const ClockGap> gaps, Ticks bearable) {
+  const AlignedClocks aligned = align_clocks(ranks, gaps);
+  SettledClocks out;
+  out.early = out.left = aligned.early;
+  const std::vector<Ticks>& offset = aligned.clocks.offset;
+  const bool is_large = std::any_of(offset.begin(), offset.end(),
+                                    [bearable](Ticks one) { return one > bearable || one < -bearable; });
+  out.moved = is_large && aligned.early > bearable && aligned.left < aligned.early / 2;
+  out.offset.assign(static_cast<std::size_t>(ranks), 0);
+  if (!out.moved) return out;
+  out.offset = offset;
+  out.left = aligned.left;
+  out.uncertain = spread_of_offsets(ranks, gaps, offset);
   return out;
 }
 

@@ -50,4 +50,23 @@ struct AlignedClocks {
 /// those of follow_pairs(). O(ranks gaps).
 [[nodiscard]] AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps);
 
+/// By how much messages allow any of these offsets to be another, as all ranks that they tie to the first one go: the larger of how much more and how
+/// much less it may be. What arrives early under them all the same counts as if it did not. O(ranks gaps).
+[[nodiscard]] Ticks spread_of_offsets(int ranks, std::span<const ClockGap> gaps,
+                                      std::span<const Ticks> offset);
+
+/// What is done about clocks, wherever times of several ranks are read.
+struct SettledClocks {
+  /// [rank]: what is taken off; all 0 unless `moved`.
+  std::vector<Ticks> offset;
+  bool moved = false;
+  Ticks early = 0;      ///< by which the worst message arrived before it left
+  Ticks left = 0;       ///< by which it does under these offsets
+  Ticks uncertain = 0;  ///< spread_of_offsets(), 0 unless `moved`
+};
+
+/// The one rule: clocks are moved where messages arrive before they leave by more than `bearable`, where the offsets of align_clocks() leave less
+/// than half of that, and where some offset is more than `bearable`. Elsewhere something else makes messages look early.
+[[nodiscard]] SettledClocks settle_clocks(int ranks, std::span<const ClockGap> gaps, Ticks bearable);
+
 }  // namespace pipeloom

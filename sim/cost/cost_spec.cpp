@@ -29,8 +29,11 @@ std::vector<std::int64_t> expand_array(const StageNumbers& numbers, int stages) 
   if (numbers.array.size() != static_cast<std::size_t>(stages))
     throw InputError(
         numbers.where,
-        fmt::format("{} has {} entries, but the schedule has {} stages; give one entry per stage",
-                    numbers.key, numbers.array.size(), stages));
+        fmt::format("{} has {} entries, but the schedule has {} stages; give one entry per stage{}",
+                    numbers.key, numbers.array.size(), stages,
+                    numbers.key.starts_with("costs.")
+                        ? ", or in costs.layers the layers of each of these (`calibrate --layers`)"
+                        : ""));
   return numbers.array;
 }
 

@@ -40,11 +40,11 @@ CellName cell_of(const Schedule& schedule, std::size_t first, std::size_t last) 
 std::vector<Residual> residuals_of(const Timeline& measured, const Timeline& simulated, Ticks entry) {
   const Schedule& schedule = *measured.schedule;
   std::map<CellName, CellRest> cells;
-  const auto add = [&](CellName name, std::size_t i) {
-    CellRest& cell = cells[name];
-    const Ticks time = simulated.end_of(i) - simulated.start_of(i) - entry;
+  const auto add = [&](std::size_t first, std::size_t last) {
+    CellRest& cell = cells[cell_of(schedule, first, last)];
+    const Ticks time = simulated.end_of(last - 1) - simulated.start_of(first) - entry;
     for (int step = 0; step < measured.steps; ++step) {
-      const Ticks duration = measured.end_of(i, step) - measured.start_of(i, step);
+      const Ticks duration = measured.end_of(last - 1, step) - measured.start_of(first, step);
       cell.measured.push_back(duration);
       cell.simulated.push_back(time);
       cell.rest.push_back(duration - time);
@@ -53,10 +53,11 @@ std::vector<Residual> residuals_of(const Timeline& measured, const Timeline& sim
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
     for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
                    [&](std::size_t first, std::size_t last) {
-                     const bool in_turn =
-                         last - first > 1 && measured.start_of(first) != measured.start_of(first + 1);
-                     if (!in_turn) return add(cell_of(schedule, first, last), first);
-                     for (std::size_t i = first; i < last; ++i) add(cell_of(schedule, i, i + 1), i);
+                     const bool in_turn = last - first > 1 &&
+                                          measured.start_of(first) != measured.start_of(first + 1) &&
+                                          simulated.start_of(first) != simulated.start_of(first + 1);
+                     if (!in_turn) return add(first, last);
+                     for (std::size_t i = first; i < last; ++i) add(i, i + 1);
                    });
   std::vector<Residual> out;
   for (auto& [name, cell] : cells) {
@@ -164,17 +165,6 @@ void replay(const Timeline& timeline, Calibration& calibration) {
   try_other_models(timeline, calibration);
 }
 
-/// Empty where stage s is on rank s mod p, or on two ranks.
-std::vector<std::int32_t> stage_ranks(const Placement& placement) {
-  std::vector<std::int32_t> ranks;
-  bool in_turn = true;
-  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
-    ranks.push_back(placement.rank_of(stage).value());
-    in_turn = in_turn && ranks.back() == stage.value() % placement.ranks();
-  }
-  return in_turn || placement.replicas() > 1 ? std::vector<std::int32_t>() : ranks;
-}
-
 void warn(Calibration& calibration, const Timeline& timeline) {
   const Measurements& measured = calibration.measured;
   const auto say = [&](std::string line) { calibration.warnings.push_back(std::move(line)); };
@@ -212,17 +202,16 @@ void find_constant(Calibration& calibration, const Placement& placement, const O
 
 }  // namespace
 
-Calibration calibrate(const Timeline& timeline, const KnownOfRun& known, std::vector<std::int32_t> layers,
+Calibration calibrate(const Timeline& timeline, const KnownOfRun& known,
                       const std::optional<OtherRun>& other) {
   Calibration out;
   out.measured = measure(timeline, known);
-  if (!layers.empty()) out.measured.stage_ranks = stage_ranks(timeline.schedule->placement());
-  out.measured.layers = std::move(layers);
   if (other) find_constant(out, timeline.schedule->placement(), *other);
   out.costs = costs_of(out.measured);
   out.orders = known_orders(*timeline.schedule);
-  warn(out, timeline);
-  replay(timeline, out);
+  const Timeline apart = with_parts_apart(timeline);
+  warn(out, apart);
+  replay(apart, out);
   return out;
 }
 

@@ -43,9 +43,8 @@ struct Calibration {
 };
 
 /// `other` tells what ops take besides their layers. Throws InputError where the times cannot have been, and as chunk_constant() does.
-/// REQUIRES: `layers` are empty, or one per stage; with `other` they are not empty.
+/// REQUIRES: known.layers are empty, or one per stage; with `other` they are not empty.
 [[nodiscard]] Calibration calibrate(const Timeline& timeline, const KnownOfRun& known = {},
-                                    std::vector<std::int32_t> layers = {},
                                     const std::optional<OtherRun>& other = {});
 
 }  // namespace pipeloom::study::calibrate

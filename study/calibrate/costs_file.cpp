@@ -35,10 +35,30 @@ Ticks time_of(const cost::MeasuredOps& measured, OpKind kind, std::size_t stage)
   return estimate_of(measured, kind, stage).time;
 }
 
-/// [stage], whatever is known of them.
-std::vector<Ticks> times_of(const cost::MeasuredOps& measured, OpKind kind) {
+/// The part of I in I and W, the median over all stages but the first; a half where no other stage has both.
+double input_share(const cost::MeasuredOps& measured) {
+  std::vector<double> shares;
+  for (std::size_t s = 1; s < measured.op[0].size(); ++s) {
+    const auto input = static_cast<double>(time_of(measured, OpKind::BackwardInput, s));
+    const auto weight = static_cast<double>(time_of(measured, OpKind::BackwardWeight, s));
+    if (input > 0 && weight > 0) shares.push_back(input / (input + weight));
+  }
+  if (shares.empty()) return 0.5;
+  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>((shares.size() - 1) / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  return *middle;
+}
+
+/// [stage], whatever is known of them. PyTorch does all of stage 0 in W: I and W are parted as on the other stages, and `first_stage` puts them together.
+std::vector<Ticks> stage_times(const Measurements& measured, OpKind kind) {
   std::vector<Ticks> out;
   for (std::size_t s = 0; s < measured.op[0].size(); ++s) out.push_back(time_of(measured, kind, s));
+  const bool is_half = kind == OpKind::BackwardInput || kind == OpKind::BackwardWeight;
+  if (!measured.is_of_torch || !is_half || out.empty()) return out;
+  const Ticks whole =
+      time_of(measured, OpKind::BackwardInput, 0) + time_of(measured, OpKind::BackwardWeight, 0);
+  const auto input = static_cast<Ticks>(std::llround(input_share(measured) * static_cast<double>(whole)));
+  out.front() = kind == OpKind::BackwardInput ? input : whole - input;
   return out;
 }
 
@@ -94,6 +114,11 @@ cost::StageNumbers array_of(std::vector<Ticks> times, std::string key) {
 
 bool is_sequential(const cost::CostSpec& costs) {
   return costs.overlap && costs.overlap->rule == OverlapRule::Sequential;
+}
+
+/// PyTorch runs the parts of a pair one after the other, as no group that ran says otherwise.
+bool runs_in_turn(const Measurements& measured) {
+  return measured.in_turn || (measured.is_of_torch && !was_seen(measured.group));
 }
 
 /// Latencies by link, as whoever sent the messages knows them, else as gaps say.
@@ -173,7 +198,7 @@ void write_times(io::JsonWriter& out, const std::vector<Ticks>& times, TimeUnit 
 
 /// An array of one per stage; a table without the stages of which only shares are known, which then have to be given.
 void write_numbers(io::JsonWriter& out, const Measurements& measured, OpKind kind) {
-  const std::vector<Ticks> times = times_of(measured, kind);
+  const std::vector<Ticks> times = stage_times(measured, kind);
   const auto unknown = stages_from(measured, kind, Source::Share);
   if (unknown.empty()) return write_times(out, times, measured.unit);
   out.object().key("stages").object();
@@ -227,7 +252,10 @@ void write_measured(io::JsonWriter& out, const Measurements& measured) {
     for (const DurationSample& sample : samples) spreads.push_back(sample.spread);
     write_times(out.key(key), spreads, measured.unit);
   };
-  out.object().line(4).key("spread").object();
+  out.object().line(4);
+  if (measured.ranks > 0)
+    out.member("ranks", measured.ranks).member("microbatches", measured.microbatches).line(4);
+  out.key("spread").object();
   for (const OpKind kind : kAllOpKinds) add(name_of(kind), measured.op[index_of(kind)]);
   add("overlapped", measured.group);
   out.close();
@@ -250,8 +278,13 @@ cost::CostSpec costs_of(const Measurements& measured, const cost::CostSpec& rule
   spec.stage_ranks.counts = measured.stage_ranks;
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(measured, kind))
-      spec.duration[index_of(kind)] = array_of(times_of(measured, kind), std::string(row_of(kind).cost_key));
-  if (was_seen(measured.group)) {
+      spec.duration[index_of(kind)] =
+          array_of(stage_times(measured, kind), std::string(row_of(kind).cost_key));
+  spec.first_stage = measured.is_of_torch ? cost::FirstStage::Torch : cost::FirstStage::Full;
+  if (runs_in_turn(measured)) {
+    spec.overlap.emplace();
+    spec.overlap->rule = OverlapRule::Sequential;
+  } else if (was_seen(measured.group)) {
     spec.overlap.emplace();
     spec.overlap->rule = OverlapRule::Explicit;
     if (has_pairs(measured))
@@ -284,10 +317,10 @@ void write_made_costs(std::ostream& stream, const Measurements& measured, const 
       if (const std::string json = io::changed_text(fmt::format("costs.{}", name), config); !json.empty())
         out.line(2).key(name).raw(json);
   };
-  add({"layers", "stage_ranks"});
+  add({"layers", "stage_ranks", "first_stage"});
   for (const OpKind kind : kAllOpKinds)
     if (has_kind(measured, kind)) write_numbers(out.line(2).key(name_of(kind)), measured, kind);
-  if (was_seen(measured.group) && !has_pairs(measured))
+  if (!runs_in_turn(measured) && was_seen(measured.group) && !has_pairs(measured))
     write_times(out.line(2).key("overlapped"), group_medians(measured), measured.unit);
   else if (config.costs.overlap)
     out.line(2).key("overlapped").raw(io::changed_text("costs.overlapped", config));
@@ -309,6 +342,11 @@ std::vector<std::string> unmeasured(const cost::MeasuredOps& measured) {
   for (const OpKind kind : kAllOpKinds) {
     say(kind, Source::Sum, "costs take I + W for it");
     say(kind, Source::Share, "a costs file leaves it out");
+    const auto& least = measured.least[index_of(kind)];
+    if (!least.empty())
+      lines.push_back(
+          fmt::format("{} of stage{} {} may hold the wait for its message each time: the least counts",
+                      letter_of(kind), least.size() == 1 ? "" : "s", fmt::join(least, ", ")));
   }
   return lines;
 }

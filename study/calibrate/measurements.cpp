@@ -1,7 +1,10 @@
 #include "study/calibrate/measurements.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include <pipeloom/schedule.hpp>
 
 namespace pipeloom::study::calibrate {
 namespace {
@@ -19,7 +22,55 @@ Ticks usual_entry(const Timeline& timeline) {
   return cost::sample_of(std::move(times)).median;
 }
 
+/// Offsets that reading took off count with those found here.
+void add(const ClockFit& taken, ClockFit& found) {
+  if (!taken.apart) return;
+  found.offset.resize(taken.offset.size());
+  for (std::size_t r = 0; r < taken.offset.size(); ++r) found.offset[r] += taken.offset[r];
+  found.apart = true;
+  found.uncertain = std::max(found.uncertain, taken.uncertain);
+}
+
+/// Empty where stage s is on rank s mod p.
+std::vector<std::int32_t> stage_ranks_of(const Placement& placement) {
+  std::vector<std::int32_t> ranks;
+  bool in_turn = true;
+  for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+    ranks.push_back(placement.rank_of(stage).value());
+    in_turn = in_turn && ranks.back() == stage.value() % placement.ranks();
+  }
+  return in_turn ? std::vector<std::int32_t>() : ranks;
+}
+
+void take_layers(const Placement& placement, const KnownOfRun& known, Measurements& out) {
+  out.layers = known.layers;
+  if (placement.replicas() > 1) return;
+  if (out.layers.empty()) out.layers.assign(static_cast<std::size_t>(placement.stages()), kEqualLayers);
+  out.stage_ranks = stage_ranks_of(placement);
+}
+
 }  // namespace
+
+Timeline with_parts_apart(const Timeline& timeline) {
+  const Schedule& schedule = *timeline.schedule;
+  ScheduleBuilder builder = builder_like(schedule);
+  bool any = false;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    builder.begin_rank(rank);
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     const auto ops = schedule.ops().subspan(first, last - first);
+                     const bool in_turn =
+                         ops.size() > 1 && timeline.start_of(first) != timeline.start_of(first + 1);
+                     any = any || in_turn;
+                     if (ops.size() > 1 && !in_turn) return builder.add_group(ops);
+                     for (const Op op : ops) builder.add(op);
+                   });
+  }
+  Timeline out = timeline;
+  if (any) out.schedule = std::make_shared<const Schedule>(std::move(builder).build());
+  return out;
+}
 
 bool waits_for_messages_alone(const Schedule& schedule) {
   return !schedule.has_copies() && !schedule.shares_output();
@@ -27,15 +78,25 @@ bool waits_for_messages_alone(const Schedule& schedule) {
 
 Measurements measure(const Timeline& timeline, const KnownOfRun& known) {
   Measurements out;
-  static_cast<cost::MeasuredOps&>(out) = cost::measured_ops(timeline);
+  static_cast<cost::MeasuredOps&>(out) = cost::measured_ops(timeline, known.held);
   out.unit = timeline.unit;
+  out.ranks = timeline.schedule->ranks();
+  out.microbatches = timeline.schedule->microbatches();
+  out.is_of_torch = known.is_of_torch;
   out.transfers = known.transfers;
+  take_layers(timeline.schedule->placement(), known, out);
   out.usual_entry = usual_entry(timeline);
-  out.single = find_single_ops(timeline);
+  out.single = find_single_ops(timeline, known.held);
+  // Of stage 0 I and W are no times of their own there.
+  if (known.is_of_torch)
+    std::erase_if(out.single.rows, [](const cost::CostRow& row) {
+      return row.stage == 0 && (row.kind == OpKind::BackwardInput || row.kind == OpKind::BackwardWeight);
+    });
   if (!waits_for_messages_alone(*timeline.schedule))
     out.waits.step_times = step_times(timeline);
   else
-    out.waits = find_waits(timeline, known.clocks_by_step);
+    out.waits = find_waits(with_parts_apart(timeline), known.clocks_by_step);
+  add(known.clocks, out.waits.clocks);
   return out;
 }
 

@@ -57,10 +57,11 @@ double spread_of(std::vector<double> values) {
 }
 
 /// Ops that ran alone, microbatches of a cell in their order.
-std::vector<Cell> collect(const Timeline& timeline) {
+std::vector<Cell> collect(const Timeline& timeline, const std::vector<bool>& held) {
   const Schedule& schedule = *timeline.schedule;
   std::map<std::tuple<std::int32_t, OpKind, std::int32_t>, Cell> cells;
   const auto add = [&](std::size_t i) {
+    if (!held.empty() && held[i]) return;
     const Op op = schedule.ops()[i];
     Cell& cell = cells[{op.stage().value(), op.kind(), op.slice()}];
     cell.kind = op.kind();
@@ -201,9 +202,9 @@ cost::CostRow row_of(const Common& common) {
 
 }  // namespace
 
-SingleOps find_single_ops(const Timeline& timeline) {
+SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& held) {
   SingleOps out;
-  std::vector<Cell> cells = collect(timeline);
+  std::vector<Cell> cells = collect(timeline, held);
   take_logs(cells);
   const double sigma = set_sigmas(cells);
   std::size_t tests = 0;

@@ -30,7 +30,7 @@ struct SingleOps {
   double sigma = 0;
 };
 
-/// Of ops that ran alone, over all steps. O(n log n).
-[[nodiscard]] SingleOps find_single_ops(const Timeline& timeline);
+/// Of ops that ran alone, over all steps, without those that `held`, [op] or empty, says may hold a wait. O(n log n).
+[[nodiscard]] SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& held = {});
 
 }  // namespace pipeloom::study::calibrate

@@ -91,7 +91,7 @@ void add(ClockFit& fit, const explain::Clocks& clocks) {
   if (!clocks.apart) return;
   fit.apart = true;
   fit.offset = clocks.offset;
-  fit.uncertain = std::max(fit.uncertain, clocks.slack / 2);
+  fit.uncertain = std::max(fit.uncertain, clocks.uncertain);
   fit.loose = clocks.loose;
 }
 
@@ -250,6 +250,7 @@ Waits find_waits(const Timeline& timeline, bool clocks_by_step) {
   if (wiring.entries() == 0) return out;
   std::vector<MeasuredStep> steps = steps_of(timeline, wiring);
   out.clocks = align_clocks(wiring, steps, clocks_by_step);
+  for (const Ticks gap : smallest_gaps(wiring, steps)) out.clocks.early = std::max(out.clocks.early, -gap);
   find_rank_time(wiring, steps, out);
   find_latencies(wiring, steps, out);
   for (const MeasuredStep& step : steps) out.step_times.push_back(explain::length_of(step.times));

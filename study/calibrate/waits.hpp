@@ -38,6 +38,7 @@ struct ClockFit {
   bool apart = false;              ///< messages arrived before they left, so offsets were taken off
   std::vector<Ticks> offset = {};  ///< [rank]: ahead of the first rank's
   Ticks uncertain = 0;             ///< by how much an offset may be wrong
+  Ticks early = 0;                 ///< by which some message arrives before it leaves all the same
   std::vector<Rank> loose = {};    ///< no messages both ways tie these to the first one
 };
 

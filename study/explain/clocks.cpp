@@ -9,7 +9,7 @@ namespace {
 struct LinkGap {
   Ticks smallest = kMaxTicks;  // from the producer's lane to the consumer, over the predicted latency
   int waited = 0;              // messages near it that an idle rank waited for
-  bool early = false;          // one arrives before it leaves
+  Ticks least = kMaxTicks;     // from a producer's end to its consumer's start
 };
 
 /// fn(link, gap, what the consumer's rank was idle before it, the consumer's start - the producer's end).
@@ -36,7 +36,7 @@ std::vector<LinkGap> gaps_of(const Wiring& wiring, const std::vector<MeasuredSte
   const Ticks usual = usual_time(steps);
   for_each_gap(wiring, steps, tau, [&](std::uint32_t link, Ticks gap, Ticks, Ticks raw) {
     gaps[link].smallest = std::min(gaps[link].smallest, gap);
-    gaps[link].early = gaps[link].early || raw < -usual / 100;
+    gaps[link].least = std::min(gaps[link].least, raw);
   });
   for_each_gap(wiring, steps, tau, [&](std::uint32_t link, Ticks gap, Ticks idle, Ticks) {
     if (idle > usual / 100 && gap <= gaps[link].smallest + usual / 10) ++gaps[link].waited;
@@ -67,18 +67,28 @@ std::vector<ClockPair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>
   return pairs;
 }
 
+/// As the files have them, without what is predicted.
+std::vector<ClockGap> clock_gaps(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
+  std::vector<ClockGap> out;
+  for (std::size_t i = 0; i < gaps.size(); ++i)
+    if (gaps[i].least != kMaxTicks) out.push_back({wiring.links[i].from, wiring.links[i].to, gaps[i].least});
+  return out;
+}
+
 }  // namespace
 
 Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks rank_time,
                    bool known_apart) {
   Clocks clocks;
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
-  clocks.apart =
-      known_apart || std::any_of(gaps.begin(), gaps.end(), [](const LinkGap& gap) { return gap.early; });
-  if (clocks.apart)
+  const std::vector<ClockGap> raw = clock_gaps(wiring, gaps);
+  clocks.apart = known_apart || settle_clocks(wiring.ranks, raw, usual_time(steps) / 100).moved;
+  if (clocks.apart) {
     static_cast<ClockOffsets&>(clocks) = follow_pairs(wiring.ranks, pairs_of(wiring, gaps));
-  else
+    clocks.uncertain = spread_of_offsets(wiring.ranks, raw, clocks.offset);
+  } else {
     clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
+  }
   return clocks;
 }
 

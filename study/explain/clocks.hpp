@@ -14,11 +14,13 @@ namespace pipeloom::study::explain {
 struct Clocks : ClockOffsets {
   /// Messages arrive before they leave, so that the clocks cannot be one; or whoever asked knows that they are not. Where it is not set all offsets are 0.
   bool apart = false;
+  /// By how much messages allow an offset to be another.
+  Ticks uncertain = 0;
 };
 
 /// `steps` as the files have them; `rank_time` is what a message takes of a rank. Where somebody waited for messages one way only, these
-/// took what is predicted, and the others more: half of the difference would make a slow link of ranks that are busy. `known_apart`: clocks
-/// are not one, whatever messages say.
+/// took what is predicted, and the others more: half of the difference would make a slow link of ranks that are busy. Whether clocks are apart is settle_clocks()'s to say
+/// (sim/analysis/clocks.hpp). `known_apart`: clocks are not one, whatever messages say.
 [[nodiscard]] Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
                                  Ticks rank_time, bool known_apart = false);
 

@@ -233,7 +233,7 @@ Explainer::Explainer(const Predicted& predicted, const Timeline& measured, const
   align(wiring_, clocks, steps_);
   out_.clocks_apart = clocks.apart;
   out_.clock_offset = clocks.offset;
-  if (clocks.apart) out_.warnings.push_back(clock_warning(clocks.slack, measured.unit));
+  if (clocks.apart) out_.warnings.push_back(clock_warning(clocks.uncertain, measured.unit));
   for (const Rank rank : clocks.loose)
     if (clocks.apart)
       out_.warnings.push_back(fmt::format(

@@ -111,12 +111,12 @@ std::string more_each(Ticks ticks, OpKind kind, TimeUnit unit) {
                      letter_of(kind));
 }
 
-std::string clock_warning(Ticks slack, TimeUnit unit) {
+std::string clock_warning(Ticks uncertain, TimeUnit unit) {
   return fmt::format(
       "messages arrive before they leave: the clocks of the ranks were aligned by their messages, to within "
       "{}; "
       "amounts sum to the aligned step",
-      time_text(slack / 2, unit));
+      time_text(uncertain, unit));
 }
 
 }  // namespace pipeloom::study::explain

@@ -16,6 +16,6 @@ namespace pipeloom::study::explain {
 /// "72.1 ms more each F"
 [[nodiscard]] std::string more_each(Ticks ticks, OpKind kind, TimeUnit unit);
 /// That clocks were aligned, and what that means for amounts.
-[[nodiscard]] std::string clock_warning(Ticks slack, TimeUnit unit);
+[[nodiscard]] std::string clock_warning(Ticks uncertain, TimeUnit unit);
 
 }  // namespace pipeloom::study::explain

@@ -1,13 +1,17 @@
 // Traces that PyTorch 2.15's profiler wrote of real training steps over gloo (tests/torch/real/record_trace.py), cut down.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "sim/io/traces/assemble.hpp"
 #include "sim/io/traces/trace_reader.hpp"
+#include "sim/kinds.hpp"
 #include "support/catch.hpp"
 
 namespace kineto_recorded_test {
@@ -59,6 +63,130 @@ TEST_CASE("a trace without a device says whose times these are", "[traces]") {
   CHECK(std::ranges::any_of(run.warnings, [](const std::string& line) {
     return line.find("times are the host's") != std::string::npos;
   }));
+}
+
+// Recordings of PyTorch 2.15.0 over gloo on one machine, with layers that sleep; times in brackets are those of time.perf_counter around
+// forward_one_chunk, backward_one_chunk and backward_weight_one_chunk in the same run, medians in milliseconds.
+
+namespace {
+
+constexpr double kMillisecond = 1e9;
+
+/// Median over steps and microbatches, in milliseconds.
+double median_of(const Timeline& times, OpKind kind, int stage) {
+  std::vector<Ticks> found;
+  for (int step = 0; step < times.steps; ++step)
+    for (std::size_t i = 0; i < times.schedule->num_ops(); ++i)
+      if (times.schedule->ops()[i].kind() == kind && times.schedule->ops()[i].stage() == Stage(stage))
+        found.push_back(times.end_of(i, step) - times.start_of(i, step));
+  REQUIRE_FALSE(found.empty());
+  std::sort(found.begin(), found.end());
+  return static_cast<double>(found[(found.size() - 1) / 2]) / kMillisecond;
+}
+
+/// What of one kind was measured, by stage.
+struct Truth {
+  OpKind kind;
+  std::vector<double> by_stage;
+};
+
+/// A range costs a tenth of a millisecond of its own, which is much of an op that does next to nothing.
+void require_near(const Timeline& times, const std::vector<Truth>& truth) {
+  for (const Truth& one : truth)
+    for (std::size_t stage = 0; stage < one.by_stage.size(); ++stage) {
+      CAPTURE(letter_of(one.kind), stage);
+      const double expected = one.by_stage[stage];
+      CHECK(std::abs(median_of(times, one.kind, static_cast<int>(stage)) - expected) <
+            std::max(0.05 * expected, 0.1));
+    }
+}
+
+bool any_has(const std::vector<std::string>& lines, std::string_view word) {
+  return std::ranges::any_of(
+      lines, [word](const std::string& line) { return line.find(word) != std::string::npos; });
+}
+
+/// Each rank's clock ahead by so many milliseconds.
+io::TraceRun read_shifted(const std::string& name, const std::vector<double>& ahead) {
+  io::Trace trace = io::read_trace({std::string(PIPELOOM_GOLDEN_DIR) + "/kineto/" + name});
+  for (std::size_t r = 0; r < ahead.size(); ++r) {
+    const auto by = static_cast<Ticks>(ahead[r] * kMillisecond);
+    for (io::TraceOp& op : trace.ranks[r].ops) {
+      op.start += by;
+      op.end += by;
+    }
+    for (io::TraceMessage& message : trace.ranks[r].messages) {
+      message.start += by;
+      message.end += by;
+    }
+  }
+  return io::assemble(std::move(trace));
+}
+
+}  // namespace
+
+TEST_CASE("an op of a real trace begins when its message was there", "[traces]") {
+  // Rank 2 was slowed by 30 %. B of stage 0 has 40 ms as its range has it: the runtime waits inside.
+  const io::TraceRun run = read("waits-1f1b");
+  REQUIRE(run.timeline.steps == 2);
+  require_near(run.timeline, {{OpKind::Forward, {10.557, 10.65, 13.582, 10.537}},
+                              {OpKind::Backward, {20.828, 20.931, 26.795, 20.956}}});
+  CHECK(run.held.empty());
+}
+
+TEST_CASE("the halves of a real backward begin when its message was there", "[traces]") {
+  // I of stage 0 does nothing; its range has 9.7 ms.
+  const io::TraceRun run = read("waits-zbv");
+  require_near(run.timeline, {{OpKind::Forward, {10.504, 10.462, 10.564, 10.843}},
+                              {OpKind::BackwardInput, {0.044, 20.758, 20.779, 20.986}},
+                              {OpKind::BackwardWeight, {20.572, 0.44, 0.421, 0.456}}});
+}
+
+TEST_CASE("clocks of one machine are left alone", "[traces]") {
+  const std::string name = GENERATE(as<std::string>(), "waits-1f1b", "waits-zbv", "gpipe", "one-file");
+  CAPTURE(name);
+  const io::TraceRun run = read(name);
+  for (const io::RankVerdict& rank : run.verdicts) CHECK(rank.ahead == 0);
+  CHECK_FALSE(any_has(run.warnings, "before they leave"));
+}
+
+TEST_CASE("clocks that were shifted by hand are found again", "[traces]") {
+  const std::vector<double> ahead =
+      GENERATE(std::vector<double>{0, 35, -20, 5}, std::vector<double>{0, 35, -120, 5});
+  const io::TraceRun run = read_shifted("waits-1f1b", ahead);
+  REQUIRE(run.verdicts.size() == ahead.size());
+  for (std::size_t r = 0; r < ahead.size(); ++r) {
+    const double error = std::abs(static_cast<double>(run.verdicts[r].ahead) / kMillisecond - ahead[r]);
+    CHECK(error < 0.2);
+    CHECK(error <= static_cast<double>(run.clocks_uncertain) / kMillisecond);
+  }
+}
+
+TEST_CASE("ranges of GPipe are read without a mapping", "[traces]") {
+  // "Forward 3" holds the wait, the op and the send, and gloo's receives and sends are in it.
+  const io::TraceRun run = read("gpipe");
+  CHECK(queue_text(*run.timeline.schedule, Rank(1)) == "1F0 1F1 1F2 1F3 1B0 1B1 1B2 1B3");
+  require_near(run.timeline, {{OpKind::Forward, {10.627, 10.652}}, {OpKind::Backward, {20.886, 22.184}}});
+}
+
+TEST_CASE("a schedule that names nothing is refused with the ways out", "[traces]") {
+  const auto refusal = []() -> std::string {
+    try {
+      (void)read("1f1b-without-names");
+    } catch (const InputError& error) {
+      return error.line();
+    }
+    return "no error";
+  };
+  for (const char* word : {"Schedule1F1B", "pipeloom.torch.ranges", "pipeloom.torch.record", "CSV"})
+    CHECK(refusal().find(word) != std::string::npos);
+}
+
+TEST_CASE("one file of all ranks is as many ranks", "[traces]") {
+  // Four processes of a run of 1F1B, merged without Kineto's header.
+  const io::TraceRun run = read("one-file");
+  CHECK(run.ranks == std::vector<std::int32_t>{0, 1, 2, 3});
+  CHECK(*run.timeline.schedule == *read("waits-1f1b").timeline.schedule);
 }
 
 }  // namespace kineto_recorded_test

@@ -123,9 +123,10 @@ TEST_CASE("costs that do not suffice name the key") {
         "c:1:59: error: on stage 1 costs.backward_input = 3.0 is more than costs.backward = 2.0, which "
         "leaves a negative "
         "costs.backward_weight; give costs.backward_weight too, or make it smaller");
-  CHECK(
-      error_of(R"({"forward": [1, 1, 1], "backward": 2})", full()) ==
-      "c:1:23: error: costs.forward has 3 entries, but the schedule has 2 stages; give one entry per stage");
+  CHECK(error_of(R"({"forward": [1, 1, 1], "backward": 2})", full()) ==
+        "c:1:23: error: costs.forward has 3 entries, but the schedule has 2 stages; give one entry per "
+        "stage, or in "
+        "costs.layers the layers of each of these (`calibrate --layers`)");
   CHECK(error_of(R"({"forward": {"default": 1, "stages": {"2": 1}}, "backward": 2})", full()) ==
         "c:1:49: error: costs.forward names stage 2, but the schedule's stages are 0 to 1");
   CHECK(

@@ -215,10 +215,11 @@ TEST_CASE("formats are found by name, extension and content") {
   CHECK(read_schedule("// c\n{\"orders\": [[\"0F0\"]]}", "-").schedule->num_ops() == 1);
   CHECK(error_of([] { return read_schedule("hello", "x.txt"); }) ==
         "x.txt: error: this is no schedule in a format that is known; readable formats: json, torch-compute, "
-        "torch-comms; --from says which it is");
+        "torch-comms, torch-printed; --from says which it is");
   CHECK(
       error_of([] { return read_schedule("hello", "x.txt", "svg"); }) ==
-      "x.txt: error: the format svg can only be written; readable formats: json, torch-compute, torch-comms");
+      "x.txt: error: the format svg can only be written; readable formats: json, torch-compute, torch-comms, "
+      "torch-printed");
 }
 
 TEST_CASE("every readable format reads back what it writes") {

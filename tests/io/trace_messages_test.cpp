@@ -105,6 +105,8 @@ TEST_CASE("clocks that stand apart are set by messages", "[traces]") {
   // What goes from rank 1, 40 us ahead, to rank 2, 15 us behind, arrives 55 us - 0.25 us before it leaves.
   CHECK(line.find("up to 0.05475 ms before they leave") != std::string::npos);
   CHECK(line.find("rank 1 is 0.04 ms ahead, rank 2 is 0.015 ms behind") != std::string::npos);
+  // Latencies of 0.25 us leave as much room on each of the two links.
+  CHECK(line.find("to within 0.0005 ms") != std::string::npos);
   for (const io::TracedMessage& message : run.messages)
     CHECK(message.receive.end - message.send.start >= kTraceLatency);
 }
@@ -167,6 +169,26 @@ TEST_CASE("offsets leave no message early where offsets exist", "[clocks]") {
   // One way only says a bound, and as little as it asks for is done.
   CHECK(align_clocks(2, std::vector{gap(0, 1, -5)}).clocks.offset == std::vector<Ticks>{0, -5});
   CHECK(align_clocks(2, std::vector{gap(0, 1, 5)}).clocks.offset == std::vector<Ticks>{0, 0});
+}
+
+TEST_CASE("clocks are moved by one rule", "[clocks]") {
+  const auto gap = [](int from, int to, Ticks least) { return ClockGap{Rank(from), Rank(to), least}; };
+  // 100 ahead, messages of 3: 103 there and -97 back, so that 97 to 103 is allowed.
+  const std::vector apart = {gap(0, 1, 103), gap(1, 0, -97)};
+  const SettledClocks moved = settle_clocks(2, apart, 10);
+  CHECK(moved.moved);
+  CHECK(moved.offset == std::vector<Ticks>{0, 100});
+  CHECK(moved.uncertain == 3);
+  CHECK(moved.left == 0);
+  // Early by no more than is bearable, or by what no offsets explain: nothing moves.
+  CHECK_FALSE(settle_clocks(2, apart, 97).moved);
+  const SettledClocks none = settle_clocks(2, std::vector{gap(0, 1, -90), gap(1, 0, -100)}, 10);
+  CHECK_FALSE(none.moved);
+  CHECK(none.offset == std::vector<Ticks>{0, 0});
+  CHECK(none.left == 100);
+  // Along a chain what messages allow adds up: 3 for rank 1, 3 + 4 for rank 2; no message ties rank 3.
+  const std::vector chain = {gap(0, 1, 3), gap(1, 0, 3), gap(1, 2, 4), gap(2, 1, 4)};
+  CHECK(spread_of_offsets(4, chain, std::vector<Ticks>{0, 0, 0, 0}) == 7);
 }
 
 }  // namespace trace_messages_test

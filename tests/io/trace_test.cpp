@@ -319,6 +319,128 @@ TEST_CASE("a trace without ranges of a pipeline", "[traces]") {
   CHECK(has(error_of([&] { (void)read_trace({other}); }), "no trace that is known"));
 }
 
+namespace {
+
+/// A range of the host, from `start` to `end` microseconds.
+std::string host_range(const std::string& name, int start, int end) {
+  return event("user_annotation", name, start * kMicrosecond, (end - start) * kMicrosecond, 0, 1);
+}
+
+std::string gloo_text(int rank, const std::vector<std::string>& events) {
+  return fmt::format(
+      R"({{"schemaVersion": 1, "distributedInfo": {{"backend": "gloo", "rank": {}, "world_size": 2}}, "traceEvents": [{}]}})",
+      rank, fmt::join(events, ",\n"));
+}
+
+/// "0F0 10-20", in microseconds from the first start on.
+std::string text_of_times(const Timeline& times, int rank) {
+  std::vector<std::string> texts;
+  for (std::size_t i = times.schedule->queue_begin(Rank(rank)); i < times.schedule->queue_end(Rank(rank));
+       ++i)
+    texts.push_back(fmt::format("{} {}-{}", to_text(times.schedule->ops()[i]),
+                                times.start_of(i) / kMicrosecond, times.end_of(i) / kMicrosecond));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+TEST_CASE("times of a host never stand beside those of a device", "[traces]") {
+  const Timeline times = some_times(kOrders, 1);
+  const Folder folder;
+  auto cut = kineto_events(times, Rank(0), false);
+  std::erase_if(cut, [](const std::string& one) { return has(one, "gpu_user_annotation"); });
+  const std::string text = kineto_text(0, cut);
+  folder.put("r1.json", kineto_text(1, kineto_events(times, Rank(1), false)));
+  folder.put("r0.json", text);
+  CHECK(has(error_of([&] { (void)read(folder.path()); }),
+            "r0.json: error: rank 0 has ranges of the host alone, beside times of the device of rank 1"));
+  folder.put("r0.json", text.substr(0, text.size() - 30));
+  CHECK(has(error_of([&] { (void)read(folder.path()); }), "the file ends before its device's part"));
+}
+
+TEST_CASE("a pair waits for each of its messages", "[traces]") {
+  // Rank 1 holds stages 1 and 2; in its pair F of stage 1 waits until 14 and B of stage 2 until 40, for the receive that was asked for at 12.
+  const Folder folder;
+  folder.put("r0.json", gloo_text(0, {host_range("PP:0F0", 0, 10), host_range("PP:3F0", 24, 30),
+                                      host_range("PP:3B0", 30, 38), host_range("PP:0B0", 60, 70)}));
+  folder.put("r1.json",
+             gloo_text(1, {host_range("PP:1RECV_F0", 2, 3), host_range("gloo:recv", 2, 14),
+                           host_range("PP:1F0", 4, 16), host_range("PP:2F0", 16, 20),
+                           host_range("PP:2RECV_B0", 20, 21), host_range("gloo:recv", 21, 40),
+                           host_range("PP:(1F1;2B0)OVERLAP_F_B", 22, 50), host_range("PP:1B0", 50, 58)}));
+  const Trace trace = read_trace({folder.path()});
+  const auto op = [&trace](std::size_t i) { return trace.ranks[1].ops[i]; };
+  REQUIRE(trace.ranks[1].ops.size() == 5);
+  CHECK((op(0).end - op(0).start) / kMicrosecond == 2);   // 14 to 16
+  CHECK((op(2).end - op(2).start) / kMicrosecond == 18);  // F of the pair: 22 to 40 at most
+  CHECK(op(2).wait == WaitInside::OfNext);
+  CHECK((op(3).end - op(3).start) / kMicrosecond == 10);  // B: 40 to 50
+  CHECK(op(3).is_joined);
+}
+
+TEST_CASE("waits that a trace does not show are said", "[traces]") {
+  // F of stage 1 has its range from 2 on, and its input from 10 on at the earliest; nothing shows when it was there.
+  const Folder folder;
+  folder.put("r0.json", gloo_text(0, {host_range("PP:0F0", 0, 10), host_range("PP:0B0", 12, 60)}));
+  folder.put("r1.json", gloo_text(1, {host_range("PP:1F0", 2, 20), host_range("PP:1B0", 20, 40)}));
+  const TraceRun run = read(folder.path());
+  CHECK(text_of_times(run.timeline, 1) == "1F0 2-20, 1B0 20-40");
+  CHECK(run.held == std::vector<bool>{false, true, true, false});
+  CHECK(any_has(run.warnings, "2 of 4 ops were there"));
+  CHECK_FALSE(any_has(run.warnings, "before they leave"));
+}
+
+TEST_CASE("ranges without waits count before those that hold them", "[traces]") {
+  const Folder folder;
+  folder.put("r0.json", gloo_text(0, {host_range("PP:0F0", 0, 12), host_range("pipeloom:0F0", 1, 11),
+                                      host_range("pipeloom:0B0", 50, 60)}));
+  folder.put("r1.json",
+             gloo_text(1, {host_range("PP:(1F0;1B0)OVERLAP_F_B", 2, 45), host_range("pipeloom:1F0", 13, 23),
+                           host_range("pipeloom:1B0", 24, 44)}));
+  const TraceRun run = read(folder.path());
+  CHECK(text_of_times(run.timeline, 0) == "0F0 0-10, 0B0 49-59");
+  CHECK(text_of_times(run.timeline, 1) == "1F0 12-22, 1B0 23-43");
+  CHECK(queue_text(*run.timeline.schedule, Rank(1)) == "(1F0;1B0)OVERLAP_F_B");
+  CHECK(run.held.empty());
+}
+
+TEST_CASE("ranks of one file by the names of their threads", "[traces]") {
+  // Begin and end are events of their own, as a timer of one's own writes them.
+  const Folder folder;
+  const std::string mapping = folder.put("map.json", R"({"ranges": [
+      {"match": "F_{microbatch}", "kind": "F"}, {"match": "B_{microbatch}", "kind": "B"}]})");
+  const auto edges = [](int rank, const std::string& name, int start, int end) {
+    const auto edge = [&](char phase, int time) {
+      return fmt::format(
+          R"({{"name": "{}", "cat": "x", "ph": "{}", "ts": {}, "pid": "Main", "tid": "GPU: {}"}})", name,
+          phase, time, rank);
+    };
+    return edge('B', start) + ",\n" + edge('E', end);
+  };
+  const std::string path = folder.put(
+      "all.json", fmt::format(R"({{"traceEvents": [{}, {}, {}, {}]}})", edges(1, "F_0", 11, 21),
+                              edges(0, "F_0", 0, 10), edges(0, "B_0", 42, 62), edges(1, "B_0", 21, 41)));
+  CHECK(is_trace(path));
+  const TraceRun run = read(path, {.from = {}, .mapping = mapping});
+  CHECK(run.ranks == std::vector<std::int32_t>{0, 1});
+  CHECK(text_of_times(run.timeline, 0) == "0F0 0-10, 0B0 42-62");
+  CHECK(text_of_times(run.timeline, 1) == "1F0 11-21, 1B0 21-41");
+  CHECK(has(error_of([&] { (void)read(path); }), "its ranges are called F_0, B_0 and so on"));
+}
+
+TEST_CASE("processes that nothing numbers are counted in the refusal", "[traces]") {
+  const Folder folder;
+  const std::string mapping =
+      folder.put("map.json", R"({"ranges": [{"match": "F_{microbatch}", "kind": "F"}]})");
+  const auto range = [](int process) {
+    return fmt::format(R"({{"name": "F_0", "ph": "X", "ts": 1, "dur": 2, "pid": {}, "tid": 1}})", process);
+  };
+  const std::string path =
+      folder.put("all.json", fmt::format(R"([{}, {}, {}])", range(501), range(77), range(903)));
+  CHECK(has(error_of([&] { (void)read(path, {.from = {}, .mapping = mapping}); }),
+            "it holds 3 processes with ops of a pipeline"));
+}
+
 TEST_CASE("names of one's own", "[traces]") {
   const auto parts = match_name("*/s{stage} {kind}?mb{microbatch}", "x/s1/s12 fwd-mb3");
   REQUIRE(parts);

@@ -50,6 +50,7 @@ MAY_INCLUDE = {
     "sim/io/models": ["sim", "sim/base", "sim/model", "sim/io/json"],
     "sim/io/hardware": ["sim", "sim/base", "sim/model", "sim/hardware", "sim/io/json", "sim/io/config"],
     "sim/io/formats": ["sim", "sim/base", "sim/analysis", "sim/torch", "sim/layout", "sim/draw", "sim/io/json", "sim/io/config"],
+    "sim/io/traces/kineto": ["sim", "sim/base", "sim/io/json", "sim/io/traces"],
     "sim/io/traces": ["sim", "sim/base", "sim/analysis", "sim/io/json", "sim/io/formats"],
     "sim/io/pictures": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/formats"],
     "schedules": ["sim", "sim/base", "sim/engine", "sim/messages"],

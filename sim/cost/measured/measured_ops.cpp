@@ -16,23 +16,27 @@ struct CollectedOps {
       : slices(static_cast<std::size_t>(schedule.slices())),
         group(static_cast<std::size_t>(schedule.stages())) {
     alone.fill(Samples(group.size() * slices));
+    held.fill(Samples(group.size() * slices));
     shared.fill(Samples(group.size() * slices));
   }
   std::size_t slices;
   std::array<Samples, kOpKinds> alone;
+  std::array<Samples, kOpKinds> held;  ///< alone, and with a wait perhaps
   std::array<Samples, kOpKinds> shared;
   Samples group;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<Ticks>> pairs;
+  bool in_turn = false;
 };
 
-void collect_entry(const Timeline& timeline, int step, std::size_t first, std::size_t last,
-                   CollectedOps& out) {
+void collect_entry(const Timeline& timeline, const std::vector<bool>& held, int step, std::size_t first,
+                   std::size_t last, CollectedOps& out) {
   const auto ops = timeline.schedule->ops();
   const auto duration = [&](std::size_t i) { return timeline.end_of(i, step) - timeline.start_of(i, step); };
   const bool together =
       last - first > 1 && timeline.start_of(first, step) == timeline.start_of(first + 1, step);
+  out.in_turn = out.in_turn || (last - first > 1 && !together);
   for (std::size_t i = first; i < last; ++i) {
-    auto& samples = together ? out.shared : out.alone;
+    auto& samples = together ? out.shared : !held.empty() && held[i] ? out.held : out.alone;
     const Ticks share = together ? duration(i) / static_cast<Ticks>(last - first) : duration(i);
     samples[index_of(ops[i].kind())]
            [ops[i].stage().at() * out.slices + static_cast<std::size_t>(ops[i].slice())]
@@ -55,6 +59,17 @@ std::vector<DurationSample> pass_samples(Samples samples, std::size_t slices) {
     pass.spread += slice.spread;
   }
   return out;
+}
+
+/// Samples of ops that may hold a wait stand in where there are no others: then the least. Which stages these are.
+std::vector<std::size_t> take_least(Samples held, Samples& alone, std::size_t slices) {
+  std::vector<std::size_t> stages;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (held[i].empty() || !alone[i].empty()) continue;
+    alone[i].assign(held[i].size(), *std::min_element(held[i].begin(), held[i].end()));
+    if (stages.empty() || stages.back() != i / slices) stages.push_back(i / slices);
+  }
+  return stages;
 }
 
 }  // namespace
@@ -83,16 +98,20 @@ OpEstimate estimate_of(const MeasuredOps& measured, OpKind kind, std::size_t sta
   return {shares[stage].median, Source::Share};
 }
 
-MeasuredOps measured_ops(const Timeline& timeline) {
+MeasuredOps measured_ops(const Timeline& timeline, const std::vector<bool>& held) {
   const Schedule& schedule = *timeline.schedule;
   CollectedOps found(schedule);
   for (int step = 0; step < timeline.steps; ++step)
     for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
-      for_each_entry(
-          schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-          [&](std::size_t first, std::size_t last) { collect_entry(timeline, step, first, last, found); });
+      for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                     [&](std::size_t first, std::size_t last) {
+                       collect_entry(timeline, held, step, first, last, found);
+                     });
   MeasuredOps out;
+  out.in_turn = found.in_turn;
   for (const OpKind kind : kAllOpKinds) {
+    out.least[index_of(kind)] =
+        take_least(std::move(found.held[index_of(kind)]), found.alone[index_of(kind)], found.slices);
     out.op[index_of(kind)] = pass_samples(std::move(found.alone[index_of(kind)]), found.slices);
     out.share[index_of(kind)] = pass_samples(std::move(found.shared[index_of(kind)]), found.slices);
   }

@@ -33,6 +33,10 @@ struct MeasuredOps {
   std::array<std::vector<DurationSample>, kOpKinds> op;
   /// The same, of ops that ran in groups: the group's time in equal shares, which is no op's own time.
   std::array<std::vector<DurationSample>, kOpKinds> share;
+  /// [kind]: stages all of whose samples may hold a wait, so that the least of them counts as their median.
+  std::array<std::vector<std::size_t>, kOpKinds> least;
+  /// Parts of some group ran one after the other.
+  bool in_turn = false;
   /// [stage of the forward] of groups of one forward and others; empty without groups.
   std::vector<DurationSample> group;
   /// (stage of the forward, stage of the other) of groups of one forward and one other op.
@@ -52,7 +56,7 @@ struct OpEstimate {
 };
 [[nodiscard]] OpEstimate estimate_of(const MeasuredOps& measured, OpKind kind, std::size_t stage);
 
-/// Over all steps, ranks and microbatches.
-[[nodiscard]] MeasuredOps measured_ops(const Timeline& timeline);
+/// Over all steps, ranks and microbatches. `held`, [op] or empty: ops whose times may hold a wait count where their stage and kind has no others.
+[[nodiscard]] MeasuredOps measured_ops(const Timeline& timeline, const std::vector<bool>& held = {});
 
 }  // namespace pipeloom::cost

@@ -112,7 +112,9 @@ Format json_format() {
   out.write = [](std::ostream& stream, const Exported& run) { write_schedule_json(stream, *run.schedule); };
   out.sniff = [](std::string_view text) {
     const auto first = text.find_first_not_of(" \t\r\n");
-    return first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
+    if (first == std::string_view::npos) return false;
+    const bool is_dict = first + 1 < text.size() && text[first + 1] >= '0' && text[first + 1] <= '9';
+    return (text[first] == '{' && !is_dict) || text[first] == '/';
   };
   return out;
 }
@@ -124,7 +126,10 @@ Format timeline_format() {
   out.summary = "start and end of every op, one JSON object per line";
   out.needs_times = true;
   out.bytes_per_op = 50;
-  out.write = [](std::ostream& stream, const Exported& run) { write_timeline_jsonl(stream, *run.timeline); };
+  out.write = [](std::ostream& stream, const Exported& run) {
+    run.timeline->unit == TimeUnit::Unit ? write_timeline_jsonl(stream, *run.timeline)
+                                         : write_timeline_with_unit(stream, *run.timeline);
+  };
   reads_times(out);
   return out;
 }

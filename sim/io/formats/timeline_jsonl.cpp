@@ -36,6 +36,13 @@ void write_timeline_jsonl(std::ostream& stream, const Timeline& timeline) {
   out.flush();
 }
 
+void write_timeline_with_unit(std::ostream& stream, const Timeline& timeline) {
+  TextWriter out(stream);
+  out << "{\"time_unit\":\"" << name_of(timeline.unit) << "\"}\n";
+  out.flush();
+  write_timeline_jsonl(stream, timeline);
+}
+
 void write_timeline_csv(std::ostream& stream, const Timeline& timeline) {
   TextWriter out(stream);
   const bool steps = timeline.steps > 1;

@@ -12,7 +12,10 @@ namespace pipeloom::io {
 /// each. Times are exact decimals in the timeline's unit. With several steps every row starts with "step".
 void write_timeline_jsonl(std::ostream& out, const Timeline& timeline);
 
-/// The same as a table with a header: rank,op,start,end (step first if there are several).
+/// The same behind a line that says the unit.
+void write_timeline_with_unit(std::ostream& out, const Timeline& timeline);
+
+/// The rows as a table with a header: rank,op,start,end (step first if there are several).
 void write_timeline_csv(std::ostream& out, const Timeline& timeline);
 
 }  // namespace pipeloom::io

@@ -49,6 +49,7 @@ bool is_report(std::string_view text) {
 using RowSpan = std::span<const TimelineRow>;
 
 bool is_group(const TimelineRow& a, const TimelineRow& b) {
+  if (b.is_joined) return true;
   return a.start == b.start && a.end == b.end && a.end > a.start && !is_copy(a.op.kind()) &&
          !is_copy(b.op.kind());
 }
@@ -116,7 +117,7 @@ void require_one_after_another(RowSpan rows, const std::string& name) {
   const TimelineRow* before = nullptr;
   for (const TimelineRow& row : rows) {
     if (is_copy(row.op.kind())) continue;
-    if (before != nullptr && row.start < before->end && !is_group(*before, row))
+    if (before != nullptr && row.start < before->end && (row.is_joined || !is_group(*before, row)))
       throw InputError(Where{name, static_cast<int>(row.line), 1},
                        fmt::format("{} starts before {} of the same rank has ended; only ops that start and "
                                    "end together may overlap: correct one of the times",

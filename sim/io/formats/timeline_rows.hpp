@@ -19,6 +19,8 @@ struct TimelineRow {
   std::int32_t rank = 0;
   std::int32_t step = 0;
   std::uint32_t line = 0;
+  /// One entry with the op in front of it, though they ran one after the other; no file says so.
+  bool is_joined = false;
 };
 
 struct TimelineRows {

@@ -12,6 +12,7 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
+#include "sim/dependency.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
 #include "sim/io/traces/rank_steps.hpp"
 #include "sim/kinds.hpp"
@@ -40,6 +41,7 @@ class Assembler {
   Assembler(Trace trace, Partial partial) : trace_(std::move(trace)), partial_(partial) {
     out_.warnings = std::move(trace_.warnings);
     out_.has_step_clocks = trace_.has_step_clocks;
+    out_.is_of_torch = trace_.is_of_torch;
     for (RankTrace& rank : trace_.ranks) {
       out_.is_partial = out_.is_partial || rank.is_truncated;
       if (rank.is_truncated) out_.truncated.push_back(rank.rank);
@@ -108,8 +110,8 @@ class Assembler {
     if (missing.empty()) return;
     const char* what = knows_stages() ? "stage" : "rank";
     throw InputError(Where{ranks_.front().file()},
-                     fmt::format("{} {} {} missing; add the files of {}", what, few_of(missing),
-                                 missing.size() == 1 ? "is" : "are",
+                     fmt::format("{} {} {} missing{}; add the files of {}", what, few_of(missing),
+                                 missing.size() == 1 ? "is" : "are", knows_stages() ? text_of_no_file() : "",
                                  knows_stages() ? "the ranks that run them" : "these ranks"));
   }
 
@@ -125,8 +127,8 @@ class Assembler {
     return last;
   }
 
-  /// Files of a job with other dimensions beside the pipeline may be the first of each stage: nothing but a remark.
-  void warn_of_ranks_without_file() {
+  /// Of the ranks that the run had.
+  [[nodiscard]] std::vector<std::string> ranks_without_file() const {
     std::vector<std::string> missing;
     std::int32_t next = 0;
     for (const RankTrace& rank : trace_.ranks) {
@@ -135,6 +137,18 @@ class Assembler {
     }
     for (; next < trace_.expected_ranks && next < kMaxIndex; ++next)
       missing.push_back(fmt::format("{}", next));
+    return missing;
+  }
+  [[nodiscard]] std::string text_of_no_file() const {
+    const std::vector<std::string> missing = ranks_without_file();
+    if (missing.empty() || trace_.expected_ranks == kUnknown) return {};
+    return fmt::format(", and rank {} {} no file here", few_of(missing),
+                       missing.size() == 1 ? "has" : "have");
+  }
+
+  /// Files of a job with other dimensions beside the pipeline may be the first of each stage: nothing but a remark.
+  void warn_of_ranks_without_file() {
+    const std::vector<std::string> missing = ranks_without_file();
     if (!knows_stages() || missing.empty() || trace_.expected_ranks == kUnknown) return;
     warn(fmt::format("of {} ranks, {} {} no file here: if {} a stage of its own, the run is not whole",
                      trace_.expected_ranks, few_of(missing), missing.size() == 1 ? "has" : "have",
@@ -286,7 +300,7 @@ class Assembler {
     }
   }
 
-  void add_rows(std::size_t r, int step, const Ops& ops, Ticks offset, std::vector<TimelineRow>& rows) const {
+  void add_rows(std::size_t r, int step, const Ops& ops, Ticks offset, std::vector<TimelineRow>& rows) {
     for (const TraceOp& op : ops) {
       const Op whole(op.kind, Stage(stage_of(name_of_op(op), r)), Microbatch(op.microbatch));
       rows.push_back({.op = op.slice == kUnknown ? whole : whole.with_slice(op.slice),
@@ -294,7 +308,11 @@ class Assembler {
                       .end = op.end + offset,
                       .rank = static_cast<std::int32_t>(r),
                       .step = step,
-                      .line = 0});
+                      .line = 0,
+                      .is_joined = op.is_joined});
+      const std::pair name(static_cast<std::int32_t>(r), rows.back().op.key());
+      if (op.wait == WaitInside::Unknown) unknown_.insert(name);
+      if (op.wait == WaitInside::OfNext) of_next_.insert(name);
     }
   }
 
@@ -333,13 +351,84 @@ class Assembler {
       origin_.ranks.push_back(
           &*std::find_if(trace_.ranks.begin(), trace_.ranks.end(),
                          [&rank](const RankTrace& one) { return one.rank == rank.rank(); }));
+    for (std::size_t r = 0; r < ranks_.size(); ++r) add_verdict(*origin_.ranks[r], ranks_[r]);
     PairedMessages paired = pair_messages(out_.timeline, origin_);
     out_.messages = std::move(paired.messages);
     if (paired.alone > 0)
       warn(fmt::format("{} messages have a send or a receive alone and were left out", paired.alone));
-    const std::string aligned =
-        align_by_messages(out_.timeline, out_.messages, trace_.has_step_clocks, out_.ranks);
-    if (!aligned.empty()) warn(aligned);
+    const WaitsInside waits = waits_inside();
+    // A host that waits for nothing says nothing about messages.
+    const bool is_told = std::none_of(trace_.ranks.begin(), trace_.ranks.end(), [](const RankTrace& rank) {
+      return rank.times_of == TimesOf::HostOfDevice;
+    });
+    ClocksSet clocks;
+    if (is_told)
+      clocks = align_by_messages(out_.timeline, out_.messages, waits, trace_.has_step_clocks, out_.ranks);
+    if (!clocks.line.empty()) warn(clocks.line);
+    for (std::size_t r = 0; r < clocks.offset.size(); ++r) out_.verdicts[r].ahead = clocks.offset[r];
+    out_.clocks_uncertain = clocks.uncertain;
+    if (!unknown_.empty() || !of_next_.empty()) find_held(waits);
+  }
+
+  void add_verdict(const RankTrace& rank, const RankSteps& steps) {
+    out_.verdicts.push_back(
+        {.rank = rank.rank,
+         .file = rank.file,
+         .times_of = rank.times_of,
+         .num_ops = rank.ops.size(),
+         .num_waits_off = rank.num_waits_off,
+         .num_left_out = steps.steps().size() - std::min(steps.steps().size(), steps_.size()),
+         .last = text_of_last(rank),
+         .is_truncated = rank.is_truncated});
+  }
+
+  [[nodiscard]] WaitsInside waits_inside() const {
+    const Schedule& schedule = *out_.timeline.schedule;
+    WaitsInside waits{std::vector<bool>(schedule.num_ops()), std::vector<bool>(schedule.num_ops())};
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+      const std::pair name(schedule.rank_of_op(i).value(), schedule.ops()[i].key());
+      waits.unknown[i] = unknown_.contains(name);
+      waits.of_next[i] = of_next_.contains(name);
+    }
+    return waits;
+  }
+
+  /// Whether the message for one op left only when another had begun, in any step.
+  [[nodiscard]] bool left_after_start(const DependencyMap& dependencies, std::size_t consumer,
+                                      std::size_t op) const {
+    const Timeline& timeline = out_.timeline;
+    const std::uint32_t producer = dependencies.producer_of(consumer);
+    if (producer == DependencyMap::kNone ||
+        timeline.schedule->rank_of_op(producer) == timeline.schedule->rank_of_op(op))
+      return false;
+    for (int step = 0; step < timeline.steps; ++step)
+      if (timeline.end_of(producer, step) > timeline.start_of(op, step)) return true;
+    return false;
+  }
+
+  void find_held(const WaitsInside& waits) {
+    const Schedule& schedule = *out_.timeline.schedule;
+    const DependencyMap dependencies(schedule);
+    std::map<std::pair<OpKind, std::int32_t>, std::size_t> cells;
+    std::vector<bool> held(schedule.num_ops());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i) {
+      held[i] = (waits.unknown[i] && left_after_start(dependencies, i, i)) ||
+                (waits.of_next[i] && left_after_start(dependencies, i + 1, i));
+      if (!held[i]) continue;
+      ++count;
+      ++out_.verdicts[schedule.rank_of_op(i).at()].num_held;
+      ++cells[{schedule.ops()[i].kind(), schedule.ops()[i].stage().value()}];
+    }
+    if (count == 0) return;
+    std::vector<std::string> texts;
+    for (const auto& [cell, ops] : cells)
+      texts.push_back(fmt::format("{} of stage {}", letter_of(cell.first), cell.second));
+    warn(fmt::format(
+        "the trace does not show when the messages of {} of {} ops were there, so that their times may hold "
+        "the wait for them: {}",
+        count, schedule.num_ops(), few_of(texts)));
+    out_.held = std::move(held);
   }
 
   void warn_of_outliers() {
@@ -368,6 +457,8 @@ class Assembler {
   std::vector<RankSteps> ranks_;
   std::vector<StepName> steps_;
   TraceOrigin origin_;
+  std::set<std::pair<std::int32_t, std::uint64_t>> unknown_;  // (rank, op)
+  std::set<std::pair<std::int32_t, std::uint64_t>> of_next_;
   std::size_t num_overlaps_ = 0;
   bool has_replicas_ = false;
 };

@@ -16,7 +16,25 @@ namespace pipeloom::io {
 /// A window this much longer than the median step's makes a step an outlier, in percent.
 inline constexpr int kOutlyingPercent = 3;
 
+/// What a trace says of one of its ranks, and how it was taken.
+struct RankVerdict {
+  std::int32_t rank = 0;  ///< as the trace counts
+  std::string file;
+  TimesOf times_of = TimesOf::Device;
+  std::size_t num_ops = 0;
+  std::size_t num_waits_off = 0;  ///< RankTrace::num_waits_off
+  std::size_t num_held = 0;       ///< ops of a step that are TraceRun::held
+  std::size_t num_left_out = 0;   ///< steps that are not whole
+  std::string last;               ///< where it ends: "B of stage 0, microbatch 3"
+  bool is_truncated = false;
+  Ticks ahead = 0;  ///< of the first rank's clock, taken off
+};
+
 struct TraceRun {
+  /// By rank of the timeline.
+  std::vector<RankVerdict> verdicts;
+  /// By how much messages allow another RankVerdict::ahead.
+  Ticks clocks_uncertain = 0;
   /// Of the steps that all ranks ran in full; its schedule is the order of the first of them.
   Timeline timeline;
   /// Which rank of the trace each rank of the timeline was.
@@ -27,6 +45,11 @@ struct TraceRun {
   std::vector<int> outliers;
   /// Those whose both sides the trace has.
   std::vector<TracedMessage> messages;
+  /// [op]: in some step it began before its message left, or the next op of its pair did, and the trace does not show when the wait ended: its time may
+  /// hold that. Empty where no op does.
+  std::vector<bool> held = {};
+  /// As the trace says (Trace::is_of_torch).
+  bool is_of_torch = false;
   /// Steps that some rank did not run in full were left out, or a file ended before its text did.
   bool is_partial = false;
   /// Which ranks' files ended before their text did, as the trace counts ranks.

@@ -260,11 +260,6 @@ class NsysReader {
   }
 
   void add_ranks(bool on_device) {
-    if (!on_device)
-      trace_->warnings.push_back(
-          Where{path_}.text() +
-          ": times are the host's, which starts work on a device and does not wait for it; "
-          "record --trace=cuda as well for those of the device");
     const auto named = number_in_name(path_, "rank");
     auto next = static_cast<std::int32_t>(trace_->ranks.size());
     if (processes_.size() > 1)
@@ -274,7 +269,9 @@ class NsysReader {
     for (const auto& [pid, process] : processes_) {
       const bool alone = named && processes_.size() == 1;
       const std::int32_t rank = process.rank != kUnknown ? process.rank : alone ? *named : next++;
-      add_ops(process, add_rank(*trace_, rank, path_), on_device);
+      RankTrace& added = add_rank(*trace_, rank, path_);
+      added.times_of = on_device ? TimesOf::Device : TimesOf::HostOfDevice;
+      add_ops(process, added, on_device);
     }
   }
 
@@ -311,7 +308,8 @@ TraceFormat nsys_format() {
           .read = [](const std::string& path, const RangeNames& names,
                      Trace& trace) { NsysReader(path, names, trace).read(); },
           .holds = FileHolds::RankIfNamed,
-          .takes_mapping = true};
+          .takes_mapping = true,
+          .device_option = "--trace=cuda"};
 }
 
 }  // namespace pipeloom::io

@@ -19,6 +19,7 @@ namespace pipeloom::io {
 namespace {
 
 constexpr std::string_view kTorchRange = "PP:";
+constexpr std::string_view kOwnRange = "pipeloom:";
 constexpr std::string_view kTorchStep = "ProfilerStep#";
 constexpr std::size_t kMostRules = 1000;
 constexpr std::size_t kLongestPattern = 200;
@@ -57,19 +58,39 @@ std::optional<TraceMessage> torch_message(std::string_view text) {
   return message;
 }
 
+/// "Forward 3", "Backward 3": ScheduleGPipe's, whose stage is the rank.
+std::optional<RangeMeaning> gpipe_meaning(std::string_view name) {
+  TextCursor cursor(name);
+  const bool is_forward = cursor.take("Forward ");
+  if (!is_forward && !cursor.take("Backward ")) return std::nullopt;
+  const auto microbatch = index_in_name(cursor.rest());
+  if (!microbatch) return std::nullopt;
+  RangeMeaning meaning;
+  meaning.ops.push_back({.kind = is_forward ? OpKind::Forward : OpKind::Backward, .microbatch = *microbatch});
+  return meaning;
+}
+
+/// The ops of "0F3" or "(0F3;7B1)OVERLAP_F_B"; empty for anything else.
+std::vector<TraceOp> ops_of_entry(std::string_view name) {
+  std::vector<TraceOp> ops;
+  for (const Op op : parse_entry(name)) {
+    if (op.is_sliced()) return {};
+    ops.push_back({.kind = op.kind(), .stage = op.stage().value(), .microbatch = op.microbatch().value()});
+  }
+  return ops;
+}
+
 std::optional<RangeMeaning> torch_meaning(std::string_view name) {
   RangeMeaning meaning;
   if (name.starts_with(kTorchStep)) {
     meaning.step = index_in_name(name.substr(kTorchStep.size()));
     return meaning.step ? std::optional(meaning) : std::nullopt;
   }
-  if (!name.starts_with(kTorchRange) || name.size() > kLongestRangeName) return std::nullopt;
-  name.remove_prefix(kTorchRange.size());
-  for (const Op op : parse_entry(name)) {
-    if (op.is_sliced()) return std::nullopt;
-    meaning.ops.push_back(
-        {.kind = op.kind(), .stage = op.stage().value(), .microbatch = op.microbatch().value()});
-  }
+  if (name.size() > kLongestRangeName) return std::nullopt;
+  meaning.holds_no_wait = name.starts_with(kOwnRange);
+  if (!meaning.holds_no_wait && !name.starts_with(kTorchRange)) return gpipe_meaning(name);
+  name.remove_prefix(meaning.holds_no_wait ? kOwnRange.size() : kTorchRange.size());
+  meaning.ops = ops_of_entry(name);
   if (meaning.ops.empty()) meaning.message = torch_message(name);
   return meaning.ops.empty() && !meaning.message ? std::nullopt : std::optional(meaning);
 }

@@ -27,6 +27,8 @@ struct RangeMeaning {
   /// One op, or several that ran overlapped.
   std::vector<TraceOp> ops;
   std::optional<TraceMessage> message;
+  /// The range holds the work of its op and no wait: `pipeloom.torch.ranges` records such.
+  bool holds_no_wait = false;
   /// A mark around one step.
   std::optional<std::int32_t> step;
   std::int32_t rank = kUnknown;
@@ -45,7 +47,8 @@ struct NameParts {
 
 class RangeNames {
  public:
-  /// "PP:0F3", "PP:(0F3;7B1)OVERLAP_F_B", "PP:0SEND_F3", "ProfilerStep#12": torch.distributed.pipelining under torch.profiler.
+  /// "PP:0F3", "PP:(0F3;7B1)OVERLAP_F_B", "PP:0SEND_F3", "Forward 3", "Backward 3", "ProfilerStep#12": torch.distributed.pipelining under
+  /// torch.profiler; "pipeloom:0F3": pipeloom.torch.ranges.
   RangeNames();
   /// Those of a mapping file instead. Throws InputError with line and column.
   explicit RangeNames(const std::string& path);

@@ -1,9 +1,24 @@
 #include "sim/io/traces/rank_steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "sim/kinds.hpp"
+
 namespace pipeloom::io {
+
+std::string text_of_last(const RankTrace& rank) {
+  const auto last = std::max_element(rank.ops.begin(), rank.ops.end(),
+                                     [](const TraceOp& a, const TraceOp& b) { return a.start < b.start; });
+  if (last == rank.ops.end()) return {};
+  std::string text(1, letter_of(last->kind));
+  if (last->stage != kUnknown) text += fmt::format(" of stage {}", last->stage);
+  if (last->stage == kUnknown && last->chunk != kUnknown) text += fmt::format(" of chunk {}", last->chunk);
+  if (last->microbatch != kUnknown) text += fmt::format(", microbatch {}", last->microbatch);
+  return text;
+}
 
 OpName name_of_op(const TraceOp& op) {
   return {op.kind, op.stage, op.chunk, op.microbatch, op.slice};

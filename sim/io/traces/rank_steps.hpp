@@ -18,6 +18,9 @@ namespace pipeloom::io {
 using OpName = std::tuple<OpKind, std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
 [[nodiscard]] OpName name_of_op(const TraceOp& op);
 
+/// The op of the rank that began last: "B of stage 0, microbatch 3"; "" if it has none.
+[[nodiscard]] std::string text_of_last(const RankTrace& rank);
+
 /// A step as all ranks name it: its mark, and its number below the mark.
 using StepName = std::pair<std::int32_t, std::int32_t>;
 

@@ -15,6 +15,13 @@ namespace pipeloom::io {
 /// What a format does not say.
 inline constexpr std::int32_t kUnknown = -1;
 
+/// Whether an op's time may hold a wait for a message.
+enum class WaitInside : std::uint8_t {
+  None,     ///< it begins when its input was there
+  Unknown,  ///< its range may hold the wait, and the trace does not show its end
+  OfNext,  ///< the second op of its pair waits inside a range of both: this one ends when that wait ends, at the latest
+};
+
 /// One op as it ran. Times are ticks from the origin of its rank: of a second (1 tick = 1 ps), or of the abstract unit where that is the trace's.
 struct TraceOp {
   OpKind kind = OpKind::Forward;
@@ -27,6 +34,9 @@ struct TraceOp {
   std::int32_t step = kUnknown;
   Ticks start = 0;
   Ticks end = 0;
+  WaitInside wait = WaitInside::None;
+  /// One entry with the op in front of it, though they ran one after the other.
+  bool is_joined = false;
 };
 
 /// One side of a message, as long as its rank's range for it took, the wait for the other side included.
@@ -41,10 +51,21 @@ struct TraceMessage {
   Ticks end = 0;
 };
 
+/// Whose times a rank's are.
+enum class TimesOf : std::uint8_t {
+  Device,        ///< or of a timer that waited for it
+  Host,          ///< of a machine whose host does the work
+  HostOfDevice,  ///< the host starts work on a device and does not wait for it
+};
+
 /// One rank's part of a trace, ops in any order.
 struct RankTrace {
-  /// As the file has it: of a run with replicas of the pipeline, the rank among all.
+  /// As the file has it: of a run with replicas of the pipeline, the rank among all. kUnknown where no file says it: read_trace() then counts
+  /// by stages.
   std::int32_t rank = 0;
+  TimesOf times_of = TimesOf::Device;
+  /// Ops that begin when their message was there, not when their range began.
+  std::size_t num_waits_off = 0;
   std::string file;
   /// What time 0 of its ops is on a clock that all ranks share, nanoseconds; 0 where there is none.
   std::int64_t origin_ns = 0;
@@ -68,6 +89,8 @@ struct Trace {
   ChunkOrder chunk_order = ChunkOrder::Loop;
   /// By rank, each once.
   std::vector<RankTrace> ranks;
+  /// It is of torch.distributed.pipelining, as the names of its ranges say.
+  bool is_of_torch = false;
   /// Times count from the beginning of each step, so where the steps stand to each other is not known.
   bool has_step_clocks = false;
   /// How many ranks the run had, as its files say; kUnknown if they do not.

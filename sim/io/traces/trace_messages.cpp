@@ -132,14 +132,20 @@ class Pairer {
   std::map<std::pair<std::int32_t, std::size_t>, Sides> found_;  // [step, wire]
 };
 
-/// Whether the op is one of several that ran overlapped: what of it ran when is not known.
-bool is_of_group(const Schedule& schedule, std::size_t op) {
-  return schedule.ops()[op].joined() || (op > 0 && schedule.ops()[op - 1].joined());
+/// Whether the op is one of several that ran at once: what of it ran when is not known.
+bool is_overlapped(const Timeline& timeline, std::size_t op, int step) {
+  const Schedule& schedule = *timeline.schedule;
+  const auto together = [&](std::size_t a, std::size_t b) {
+    return timeline.start_of(a, step) == timeline.start_of(b, step);
+  };
+  return (schedule.ops()[op].joined() && together(op, op + 1)) ||
+         (op > 0 && schedule.ops()[op - 1].joined() && together(op - 1, op));
 }
 
 /// The least gap of every link in the steps [first, last).
 std::vector<ClockGap> gaps_of(const Timeline& timeline, const std::vector<Wire>& wires,
-                              const std::vector<TracedMessage>& messages, int first, int last) {
+                              const std::vector<TracedMessage>& messages, const WaitsInside& waits, int first,
+                              int last) {
   const Schedule& schedule = *timeline.schedule;
   std::map<std::pair<Rank, Rank>, Ticks> least;
   const auto add = [&least](Rank from, Rank to, Ticks gap) {
@@ -148,10 +154,12 @@ std::vector<ClockGap> gaps_of(const Timeline& timeline, const std::vector<Wire>&
   };
   for (int step = first; step < last; ++step)
     for (const Wire& wire : wires) {
-      const Ticks left = is_of_group(schedule, wire.producer) ? timeline.start_of(wire.producer, step)
-                                                              : timeline.end_of(wire.producer, step);
-      const Ticks there = is_of_group(schedule, wire.consumer) ? timeline.end_of(wire.consumer, step)
-                                                               : timeline.start_of(wire.consumer, step);
+      const bool ends_early = waits.of_next[wire.producer] || is_overlapped(timeline, wire.producer, step);
+      const bool starts_late = waits.unknown[wire.consumer] || is_overlapped(timeline, wire.consumer, step);
+      const Ticks left =
+          ends_early ? timeline.start_of(wire.producer, step) : timeline.end_of(wire.producer, step);
+      const Ticks there =
+          starts_late ? timeline.end_of(wire.consumer, step) : timeline.start_of(wire.consumer, step);
       add(schedule.rank_of_op(wire.producer), schedule.rank_of_op(wire.consumer), there - left);
     }
   for (const TracedMessage& message : messages)
@@ -228,26 +236,25 @@ PairedMessages pair_messages(const Timeline& timeline, const TraceOrigin& origin
   return any ? Pairer(timeline, origin).run() : PairedMessages();
 }
 
-std::string align_by_messages(Timeline& timeline, std::vector<TracedMessage>& messages, bool has_step_clocks,
-                              const std::vector<std::int32_t>& ranks) {
+ClocksSet align_by_messages(Timeline& timeline, std::vector<TracedMessage>& messages,
+                            const WaitsInside& waits, bool has_step_clocks,
+                            const std::vector<std::int32_t>& ranks) {
   const std::vector<Wire> wires = wires_of(*timeline.schedule);
   const Ticks bearable = usual_duration(timeline) / 100;
   const int at_once = has_step_clocks ? 1 : timeline.steps;
   const TimeUnit unit = timeline.unit;
   Ticks early = 0;
   Ticks left = 0;
-  Ticks slack = 0;
+  Ticks uncertain = 0;
   std::vector<Ticks> offset;
   for (int step = 0; step < timeline.steps; step += at_once) {
-    const auto gaps = gaps_of(timeline, wires, messages, step, step + at_once);
-    const AlignedClocks aligned = align_clocks(timeline.schedule->ranks(), gaps);
-    early = std::max(early, aligned.early);
-    // Half is no mistake of the clocks: something else makes messages look early.
-    const bool is_better = aligned.early > bearable && aligned.left < aligned.early / 2;
-    left = std::max(left, is_better ? aligned.left : aligned.early);
-    if (!is_better) continue;
-    slack = std::max(slack, aligned.clocks.slack);
-    offset = aligned.clocks.offset;
+    const auto gaps = gaps_of(timeline, wires, messages, waits, step, step + at_once);
+    const SettledClocks settled = settle_clocks(timeline.schedule->ranks(), gaps, bearable);
+    early = std::max(early, settled.early);
+    left = std::max(left, settled.left);
+    if (!settled.moved) continue;
+    uncertain = std::max(uncertain, settled.uncertain);
+    offset = settled.offset;
     shift(timeline, messages, offset, step, step + at_once);
   }
   if (early <= bearable) return {};
@@ -255,17 +262,18 @@ std::string align_by_messages(Timeline& timeline, std::vector<TracedMessage>& me
     return fmt::format("{} {}", format_ticks(time, unit), name_of(unit));
   };
   if (offset.empty())
-    return fmt::format(
-        "messages arrive up to {} before they leave, which no offsets of the ranks' clocks explain; times "
-        "are left as they are",
-        text(early));
+    return {.line = fmt::format(
+                "messages arrive up to {} before they leave, which no offsets of the ranks' clocks "
+                "explain; times are left as they are",
+                text(early)),
+            .offset = {}};
   start_at_zero(timeline, messages);
   std::string line =
       fmt::format("messages arrive up to {} before they leave, so clocks were set by them, to within {}",
-                  text(early), text(std::max<Ticks>(slack, 0) / 2));
+                  text(early), text(uncertain));
   if (!has_step_clocks) line += ": " + text_of_offsets(offset, ranks, unit);
   if (left > 0) line += fmt::format("; some still arrive up to {} before they leave", text(left));
-  return line;
+  return {std::move(line), std::move(offset), uncertain};
 }
 
 }  // namespace pipeloom::io

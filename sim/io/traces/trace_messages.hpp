@@ -43,10 +43,27 @@ struct PairedMessages {
 /// Pairs the send of an op's result with the receive of the op that wants it. O((ops + messages) log ops).
 [[nodiscard]] PairedMessages pair_messages(const Timeline& timeline, const TraceOrigin& origin);
 
-/// Sets the clocks right where messages arrive before they leave (sim/analysis/clocks.hpp): those of `messages`, and the tensors that ops wait for. Times
-/// of single steps where `has_step_clocks`. A line that says by how much, and what is left; "" where the clocks agree within a percent of an op, and times
-/// stay where no offsets make it better.
-std::string align_by_messages(Timeline& timeline, std::vector<TracedMessage>& messages, bool has_step_clocks,
-                              const std::vector<std::int32_t>& ranks);
+/// What times of ops say about messages, op by op of a timeline's schedule.
+struct WaitsInside {
+  /// [op]: its range may hold its wait, so that its message was there when it ended at the latest.
+  std::vector<bool> unknown;
+  /// [op]: it may have ended long before its range does.
+  std::vector<bool> of_next;
+};
+
+/// What was done about clocks.
+struct ClocksSet {
+  /// By how much they stood apart, and what is left; "" where they agree within a percent of an op.
+  std::string line = {};
+  /// [rank]: what was taken off; of the last step that was set where each has clocks of its own. Empty: nothing.
+  std::vector<Ticks> offset = {};
+  Ticks uncertain = 0;
+};
+
+/// Sets the clocks right where messages arrive before they leave (settle_clocks() of sim/analysis/clocks.hpp): those of `messages`, and the tensors that
+/// ops wait for. Times of single steps where `has_step_clocks`; times stay where no offsets make it better.
+ClocksSet align_by_messages(Timeline& timeline, std::vector<TracedMessage>& messages,
+                            const WaitsInside& waits, bool has_step_clocks,
+                            const std::vector<std::int32_t>& ranks);
 
 }  // namespace pipeloom::io

@@ -1,14 +1,18 @@
 #include "sim/io/traces/trace_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/io/traces/byte_source.hpp"
 #include "sim/io/traces/range_names.hpp"
+#include "sim/io/traces/rank_steps.hpp"
 #include "sim/io/traces/trace_readers.hpp"
 #include "sim/kinds.hpp"
 
@@ -173,16 +177,66 @@ void align_origins(Trace& trace) {
   }
 }
 
-/// Where a file broke off: ", behind F of stage 2, microbatch 3, on rank 2".
-std::string last_read(const RankTrace& rank) {
-  const auto last = std::max_element(rank.ops.begin(), rank.ops.end(),
-                                     [](const TraceOp& a, const TraceOp& b) { return a.start < b.start; });
-  if (last == rank.ops.end()) return {};
-  std::string text = fmt::format(", behind {}", letter_of(last->kind));
-  if (last->stage != kUnknown) text += fmt::format(" of stage {}", last->stage);
-  if (last->stage == kUnknown && last->chunk != kUnknown) text += fmt::format(" of chunk {}", last->chunk);
-  if (last->microbatch != kUnknown) text += fmt::format(", microbatch {}", last->microbatch);
-  return text + fmt::format(", on rank {}", rank.rank);
+/// Ranks that no file numbers, by their first stages, around those that have numbers.
+void number_ranks(Trace& trace) {
+  std::set<std::int32_t> taken;
+  std::vector<std::pair<std::int32_t, RankTrace*>> open;
+  for (RankTrace& rank : trace.ranks) {
+    taken.insert(rank.rank);
+    if (rank.rank != kUnknown) continue;
+    const auto first = std::min_element(rank.ops.begin(), rank.ops.end(),
+                                        [](const TraceOp& a, const TraceOp& b) { return a.stage < b.stage; });
+    open.emplace_back(first == rank.ops.end() ? kUnknown : first->stage, &rank);
+  }
+  std::stable_sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::int32_t next = 0;
+  for (const auto& [stage, rank] : open) {
+    while (taken.contains(next)) ++next;
+    rank->rank = next++;
+  }
+}
+
+/// "ranks 0, 3 and 5 more".
+std::string text_of_ranks(const std::vector<const RankTrace*>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i)
+    texts.push_back(std::to_string(ranks[i]->rank));
+  std::string out = fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(texts, ", "));
+  if (ranks.size() > kShown) out += fmt::format(" and {} more", ranks.size() - kShown);
+  return out;
+}
+
+/// Times of a device and of a host that does not wait for it never stand side by side. Says whose times these are where they are no device's.
+void settle_whose_times(Trace& trace, const std::string& device_option) {
+  std::vector<const RankTrace*> of_host;
+  std::vector<const RankTrace*> of_device;
+  std::size_t waits_off = 0;
+  bool starts_work = false;
+  for (const RankTrace& rank : trace.ranks) {
+    (rank.times_of == TimesOf::Device ? of_device : of_host).push_back(&rank);
+    waits_off += rank.times_of == TimesOf::Host ? rank.num_waits_off : 0;
+    starts_work = starts_work || rank.times_of == TimesOf::HostOfDevice;
+  }
+  if (of_host.empty()) return;
+  if (!of_device.empty())
+    throw InputError(
+        Where{of_host.front()->file},
+        fmt::format(
+            "{} {} ranges of the host alone{}, beside times of the device of {}: the two are no one clock, "
+            "and a host does not wait for its device; copy the file again, or record {} on every rank",
+            text_of_ranks(of_host), of_host.size() == 1 ? "has" : "have",
+            of_host.front()->is_truncated ? " (the file ends before its device's part)" : "",
+            text_of_ranks(of_device), device_option));
+  if (starts_work)
+    trace.warnings.push_back(fmt::format(
+        "times are the host's, which starts work on a device and does not wait for it; record {} as "
+        "well for those of the device",
+        device_option));
+  else
+    trace.warnings.push_back(fmt::format(
+        "times are the host's, of a run without a device{}",
+        waits_off == 0 ? "" : fmt::format("; {} ops begin when their message was there", waits_off)));
 }
 
 }  // namespace
@@ -240,14 +294,18 @@ Trace read_trace(const std::vector<std::string>& paths, const TraceOptions& opti
   for (const std::string& file : files.files) files.format->read(file, names, trace);
   if (trace.ranks.empty())
     throw InputError(Where{paths.front()}, "no rank is left of this trace; give files of rank 0 too");
+  number_ranks(trace);
   align_origins(trace);
   std::sort(trace.ranks.begin(), trace.ranks.end(),
             [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
   std::vector<std::string> broken;  // the first thing to know
   for (const RankTrace& rank : trace.ranks)
     if (rank.is_truncated)
-      broken.push_back(fmt::format("{}: the file ends before its text does{}; what is there was read",
-                                   rank.file, last_read(rank)));
+      broken.push_back(fmt::format(
+          "{}: the file ends before its text does{}; what is there was read", rank.file,
+          rank.ops.empty() ? std::string()
+                           : fmt::format(", behind {}, on rank {}", text_of_last(rank), rank.rank)));
+  settle_whose_times(trace, files.format->device_option);
   trace.warnings.insert(trace.warnings.begin(), broken.begin(), broken.end());
   return trace;
 }

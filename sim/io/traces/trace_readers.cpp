@@ -42,7 +42,7 @@ std::optional<std::int32_t> number_in_name(std::string_view path, std::string_vi
 
 RankTrace& add_rank(Trace& trace, std::int32_t rank, const std::string& path) {
   for (const RankTrace& other : trace.ranks)
-    if (other.rank == rank)
+    if (rank != kUnknown && other.rank == rank)
       throw InputError(Where{path}, fmt::format("rank {} is in {} already; give one file for each rank", rank,
                                                 shortened(other.file, 200)));
   RankTrace& added = trace.ranks.emplace_back();

@@ -31,6 +31,8 @@ struct TraceFormat {
   FileHolds holds = FileHolds::Run;
   /// Whether ranges with names are in it, so that a mapping may say what they mean.
   bool takes_mapping = false;
+  /// What has its profiler record the device, where files may lack it; "" where none does.
+  std::string device_option = {};
 };
 
 /// As trace_formats.def has them.
@@ -42,7 +44,7 @@ struct TraceFormat {
 /// The number behind the last `word` in the file's name: 3 for "rank" in "run/pp_rank_3.json" and "rank3.json".
 [[nodiscard]] std::optional<std::int32_t> number_in_name(std::string_view path, std::string_view word);
 
-/// The rank's part of the trace, added if it is not there. Throws InputError if another file had it.
+/// The rank's part of the trace, added if it is not there. Throws InputError if another file had it; of a rank kUnknown there may be several.
 RankTrace& add_rank(Trace& trace, std::int32_t rank, const std::string& path);
 
 // The readers. Each is defined in the file of its name.

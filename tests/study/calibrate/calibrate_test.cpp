@@ -263,7 +263,7 @@ TEST_CASE("what lies between all entries becomes time of an entry", "[calibrate]
 
 TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {
   const ScheduleIn schedule = made("1f1b", {.ranks = 4, .microbatches = 4});
-  const Calibration found = calibrate(timeline_of(schedule, ""), {}, {8, 8, 8, 7});
+  const Calibration found = calibrate(timeline_of(schedule, ""), {.layers = {8, 8, 8, 7}});
   CHECK(file_of(found).find("\"layers\": [8, 8, 8, 7]") != std::string::npos);
 }
 
@@ -274,12 +274,58 @@ TEST_CASE("costs with layers go to a schedule with other stages", "[calibrate]")
   const Calibration found = calibrate(
       run_with(zbv, R"({"time_unit": "ms", "forward": 5, "backward_input": 6, "backward_weight": 4})")
           .timeline,
-      {}, {4, 4, 4, 4, 4, 4});
+      {.layers = {4, 4, 4, 4, 4, 4}});
   CHECK(file_of(found).find("\"stage_ranks\": [0, 1, 2, 2, 1, 0]") != std::string::npos);
   const Run dealt = run_with(made("1f1b", {.ranks = 3, .microbatches = 6}), file_of(found));
   for (const Ticks forward : dealt.costs->duration[index_of(OpKind::Forward)]) CHECK(forward == 2 * 5 * kMs);
   for (const Ticks backward : dealt.costs->duration[index_of(OpKind::Backward)])
     CHECK(backward == 2 * (6 + 4) * kMs);
+}
+
+TEST_CASE("without layers all stages count as equal, and the file goes to other stages", "[calibrate]") {
+  const ScheduleIn schedule = made("1f1b", {.ranks = 3, .microbatches = 6});
+  const Calibration found = calibrate(timeline_of(schedule, ""));
+  CHECK(file_of(found).find("\"layers\": [12, 12, 12]") != std::string::npos);
+  const Run dealt =
+      run_with(made("interleaved-1f1b", {.ranks = 3, .microbatches = 6, .chunks = 2}), file_of(found));
+  // A rank's two stages take together what its one took.
+  const auto& forward = found.costs.duration[index_of(OpKind::Forward)]->array;
+  const auto& halves = dealt.costs->duration[index_of(OpKind::Forward)];
+  for (std::size_t rank = 0; rank < 3; ++rank) CHECK(halves[rank] + halves[rank + 3] == forward[rank]);
+}
+
+TEST_CASE("PyTorch's first stage is parted as the others are", "[calibrate]") {
+  // PyTorch does all of stage 0's backward in W: 0 and 12 there, 6 and 4 or 9 and 6 elsewhere, where I is six tenths of both.
+  const ScheduleIn schedule = made("zb-h1", {.ranks = 3, .microbatches = 6});
+  const Timeline timeline =
+      run_with(
+          schedule,
+          R"({"time_unit": "ms", "forward": 5, "backward_input": [0, 6, 9], "backward_weight": [10, 4, 6]})")
+          .timeline;
+  const Calibration found = calibrate(timeline, {.is_of_torch = true});
+  CHECK(found.costs.first_stage == cost::FirstStage::Torch);
+  CHECK(found.costs.duration[index_of(OpKind::BackwardInput)]->array ==
+        std::vector<Ticks>{6 * kMs, 6 * kMs, 9 * kMs});
+  CHECK(found.costs.duration[index_of(OpKind::BackwardWeight)]->array ==
+        std::vector<Ticks>{4 * kMs, 4 * kMs, 6 * kMs});
+  // The simulation puts it together again.
+  REQUIRE(found.replay);
+  CHECK(found.replay->simulated == found.replay->measured);
+}
+
+TEST_CASE("of ops that may hold a wait the least counts", "[calibrate]") {
+  // F of stage 1 takes 5; its ranges begin before their messages leave, and only the second says so little.
+  Timeline timeline;
+  timeline.schedule = std::make_shared<const Schedule>(parse_schedule("0F0 0F1 0B0 0B1 | 1F0 1B0 1F1 1B1"));
+  timeline.start = {0, 10, 27, 41, 0, 15, 25, 31};
+  timeline.end = {10, 20, 37, 51, 15, 25, 31, 41};
+  const std::vector<bool> all_held = {false, false, false, false, true, false, true, false};
+  CHECK(calibrate(timeline, {.held = all_held}).costs.duration[index_of(OpKind::Forward)]->array ==
+        std::vector<Ticks>{10, 6});
+  // Where another op of the kind holds none, those that may do not count.
+  const std::vector<bool> one_held = {false, false, false, false, false, false, true, false};
+  CHECK(calibrate(timeline, {.held = one_held}).costs.duration[index_of(OpKind::Forward)]->array ==
+        std::vector<Ticks>{10, 15});
 }
 
 TEST_CASE("an order without backwards on one stage is calibrated, and not simulated", "[calibrate]") {

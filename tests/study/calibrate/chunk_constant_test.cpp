@@ -70,7 +70,7 @@ std::string chunks_of_three(const test::Folder& folder, double constant) {
   const auto schedule = made("interleaved-1f1b", 2);
   const std::string file = folder / "interleaved.json";
   io::write_file(file, io::Overwrite::Yes, [&](std::ostream& out) {
-    out << file_of(calibrate(model_on(schedule, constant), {}, equal_layers(8)));
+    out << file_of(calibrate(model_on(schedule, constant), {.layers = equal_layers(8)}));
   });
   return file;
 }
@@ -91,7 +91,7 @@ TEST_CASE("a constant of every op is told by chunks of six and of three layers",
   const auto other = read_other_run(chunks_of_three(folder, 0.3));
   const auto schedule = made("1f1b", 1);
   const Timeline timeline = model_on(schedule, 0.3);
-  const Calibration found = calibrate(timeline, {}, equal_layers(4), other);
+  const Calibration found = calibrate(timeline, {.layers = equal_layers(4)}, other);
   // F of the middle stages: 0.3 + 6 x 0.8 = 5.1 and 0.3 + 3 x 0.8 = 2.7, so (6 x 2.7 - 3 x 5.1) / (6 - 3) = 0.3, on ranks 1 and 2, for F and for B.
   REQUIRE(found.constant);
   CHECK(found.constant->count == 4);
@@ -106,14 +106,14 @@ TEST_CASE("a constant of every op is told by chunks of six and of three layers",
   const auto interleaved = made("interleaved-1f1b", 2);
   CHECK(run_with(interleaved, file_of(found)).timeline.end == model_on(interleaved, 0.3).end);
   // Without it, each of the twice as many ops has half of the constant.
-  CHECK(run_with(interleaved, file_of(calibrate(timeline, {}, equal_layers(4)))).timeline.end !=
+  CHECK(run_with(interleaved, file_of(calibrate(timeline, {.layers = equal_layers(4)}))).timeline.end !=
         model_on(interleaved, 0.3).end);
 }
 
 TEST_CASE("ops that take time by their layers alone have no constant", "[calibrate]") {
   const test::Folder folder("chunks");
   const auto other = read_other_run(chunks_of_three(folder, 0));
-  const Calibration found = calibrate(model_on(made("1f1b", 1), 0), {}, equal_layers(4), other);
+  const Calibration found = calibrate(model_on(made("1f1b", 1), 0), {.layers = equal_layers(4)}, other);
   CHECK(found.costs.entry == 0);
   CHECK(found.warnings.size() == 1);
   CHECK(found.warnings.front().find("by their layers alone") != std::string::npos);
@@ -125,7 +125,7 @@ TEST_CASE("runs that do not tell a constant are refused", "[calibrate]") {
   const auto refused = [&](const OtherRun& other, std::string_view schedule, int chunks,
                            std::vector<std::int32_t> layers) {
     const Timeline timeline = model_on(made(schedule, chunks), 0.3);
-    return error_of([&] { (void)calibrate(timeline, {}, layers, other); });
+    return error_of([&] { (void)calibrate(timeline, {.layers = layers}, other); });
   };
   const OtherRun other = read_other_run(file);
   CHECK(refused(other, "1f1b", 1, {6, 6, 6, 5}).find("a model of 24 layers, and this run of one of 23") !=
