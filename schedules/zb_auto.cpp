@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedules/activation_limit.hpp"
 #include "schedules/closed_form.hpp"
@@ -58,8 +59,21 @@ int least_microbatches(const Params& params, const Terms& terms, int most, const
   return high;
 }
 
+/// So many microbatches of microbatch_bytes(), which looks at the first ranks, that every rank has room for all of its own.
+int room_for_all(const Params& params, const Terms& terms) {
+  const Bytes each = microbatch_bytes(linear_placement(params), terms.memory);
+  const double largest = static_cast<double>(std::ranges::max(terms.memory.activation));
+  const double all = std::ceil(params.microbatches * largest / static_cast<double>(std::max<Bytes>(each, 1)));
+  return std::max(params.ranks, static_cast<int>(std::min(all, static_cast<double>(kMaxIndex))));
+}
+
 [[noreturn]] void refuse(const Params& params, const Terms& terms, const ActivationLimit& limit) {
-  const int least = least_microbatches(params, terms, std::max(params.ranks, params.microbatches),
+  if (microbatch_bytes(linear_placement(params), terms.memory) == 0) {  // no number of them is room
+    const auto largest = std::ranges::max_element(terms.memory.activation);
+    const auto rank = static_cast<int>(largest - terms.memory.activation.begin());
+    throw without_room("zb-auto", limit, terms.memory, Rank(rank), *largest);
+  }
+  const int least = least_microbatches(params, terms, room_for_all(params, terms),
                                        [](const auto& order) { return order.has_value(); });
   throw ScheduleError(
       fmt::format("zb-auto has no order within {}; the least limit that has one is {}: set "

@@ -260,10 +260,10 @@ WritePicture picture_writer(const std::string& file) {
 }
 
 /// The plan, with a line on a terminal while it is made: "searched loop v=2: 25.0, bound 24.75, gap 1.0 %, 3 s".
-study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, bool says_progress) {
+study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, const Interrupt& interrupt,
+                      bool says_progress) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kEvery{100};
-  const Interrupt interrupt;
   ProgressLine line(says_progress);
   const Clock::time_point begin = Clock::now();
   Clock::time_point next = begin + kEvery;
@@ -275,7 +275,9 @@ study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, boo
     }
     return !interrupt.flag().load();
   };
-  return study::make_plan(workload, asked, InputOptions().limits());
+  Limits limits = InputOptions().limits();
+  limits.stop = [&interrupt] { return interrupt.flag().load(); };
+  return study::make_plan(workload, asked, limits);
 }
 
 void print_plan(const PlanCommand& options, const study::Plan& plan) {
@@ -299,7 +301,7 @@ void print_plan(const PlanCommand& options, const study::Plan& plan) {
   print(study::paste_text(winner, plan.to_run, screen.width));
 }
 
-ExitCode run_plan(PlanCommand& options) {
+ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {
   if (options.include) require_choice("--include", *options.include, {"orders"});
   if (options.schedule_out) require_free(*options.schedule_out, options.force);
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
@@ -308,7 +310,7 @@ ExitCode run_plan(PlanCommand& options) {
   const io::Config workload = io::read_run_config(given.workload.root());
   study::PlanOptions asked = plan_options(options, !workload.costs.model.model.empty());
   asked.runs_now = given.runs_now || !asked.vary.has(study::Vary::Schedule);
-  const study::Plan plan = make_plan(workload, asked, !options.output.quiet);
+  const study::Plan plan = make_plan(workload, asked, interrupt, !options.output.quiet);
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());
   if (options.pareto && !plan.candidates.empty())
@@ -325,7 +327,18 @@ ExitCode run_plan(PlanCommand& options) {
 Run plan(OptionList& list) {
   auto options = std::make_shared<PlanCommand>();
   add_plan_options(list, *options);
-  return [options] { return run_plan(*options); };
+  return [options] {
+    // Until all is printed: a signal ends the plan, not its text.
+    const Interrupt interrupt;
+    ExitCode code = ExitCode::Ok;
+    try {
+      code = run_plan(*options, interrupt);
+    } catch (const Stopped&) {
+      say("error: interrupted before what runs now was simulated\n");
+    }
+    interrupt.end_by_signal();
+    return code;
+  };
 }
 
 }  // namespace pipeloom::cli::commands

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from . import _errors
 
@@ -49,27 +52,58 @@ def _raise(code: int, err: str) -> None:
     raise _CLASSES.get(code, _errors.Error)(last, exit_code=code)
 
 
+def _texts(process: subprocess.Popen[str], text: str | None) -> tuple[list[str], list[threading.Thread]]:
+    """Threads that feed the program and read both of its streams: whatever interrupts the caller, no part of a text gets lost."""
+    texts = ["", ""]
+
+    def read(at: int, stream: IO[str]) -> None:
+        with stream:
+            texts[at] = stream.read()
+
+    def write(stream: IO[str]) -> None:
+        with contextlib.suppress(BrokenPipeError), stream:
+            stream.write(text or "")
+
+    threads = [threading.Thread(target=read, args=(at, stream), daemon=True)
+               for at, stream in enumerate((process.stdout, process.stderr)) if stream is not None]
+    if process.stdin is not None:
+        threads.append(threading.Thread(target=write, args=(process.stdin,), daemon=True))
+    for thread in threads:
+        thread.start()
+    return texts, threads
+
+
+def _wait(process: subprocess.Popen[str], threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join()
+    process.wait()
+
+
 def call(arguments: list[str], text: str | None = None) -> Answer:
-    """Runs a command to its end. Ctrl-C reaches it once: it then gives the best that it has, and ``interrupted`` says so.
+    """Runs a command to its end. Ctrl-C reaches it once: it then gives the best that it has, and ``interrupted`` says so. Ctrl-C before it
+    has anything, or again, is a KeyboardInterrupt.
 
     Raises the Error of its exit code where that is neither 0 nor 1.
     """
     # A group of its own: a terminal would send its Ctrl-C to both, and the second one kills.
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [path(), *arguments], stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
-    ) as process:
-        interrupted = False
+    )
+    interrupted = False
+    try:
+        texts, threads = _texts(process, text)
         try:
-            out, err = process.communicate(text)
+            _wait(process, threads)
         except KeyboardInterrupt:
             interrupted = True
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate()
-        except BaseException:  # of a handler of the caller's: nobody waits for the answer any more
-            process.kill()
-            raise
-        code = process.returncode
+            _wait(process, threads)
+    except BaseException:  # nobody waits for the answer any more
+        process.kill()
+        raise
+    out, err = texts
+    code = process.returncode
     if interrupted and not out.strip():
         raise KeyboardInterrupt
     if code not in (0, 1) and not interrupted:

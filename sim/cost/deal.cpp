@@ -118,10 +118,10 @@ std::vector<std::int32_t> split_layers(std::int32_t layers, int stages, const Wh
 /// How numbers of measured stages become numbers of a placement's stages.
 class Deal {
  public:
-  Deal(const CostSpec& spec, const Placement& placement)
+  Deal(const CostSpec& spec, const Placement& placement, std::vector<std::int32_t> layers)
       : from_(measured_stages(spec, placement.ranks())),
         placement_(placement),
-        layers_(split_layers(sum_of_layers(spec.layers), placement.stages(), spec.layers.where)),
+        layers_(std::move(layers)),
         layers_of_rank_(static_cast<std::size_t>(placement.ranks())),
         before_(layers_.size()),
         first_stage_(static_cast<std::size_t>(placement.ranks())) {
@@ -400,7 +400,8 @@ void split_first_backward(NumbersByKind& measured) {
 /// From a spec to that of another placement.
 class SpecDeal {
  public:
-  SpecDeal(const CostSpec& spec, const Placement& placement) : spec_(spec), deal_(spec, placement) {
+  SpecDeal(const CostSpec& spec, const Placement& placement, std::vector<std::int32_t> layers)
+      : spec_(spec), deal_(spec, placement, std::move(layers)) {
     origin_ = fmt::format("dealt out from {} stages", deal_.from().count());
   }
 
@@ -474,7 +475,21 @@ class SpecDeal {
 
 std::optional<DealtCosts> deal_out(const CostSpec& spec, const Placement& placement) {
   if (spec.layers.counts.empty() || is_own(spec, placement)) return std::nullopt;
-  return SpecDeal(spec, placement).run();
+  return deal_layers(spec, placement,
+                     split_layers(sum_of_layers(spec.layers), placement.stages(), spec.layers.where));
+}
+
+DealtCosts deal_layers(const CostSpec& spec, const Placement& placement,
+                       const std::vector<std::int32_t>& layers) {
+  return SpecDeal(spec, placement, layers).run();
+}
+
+StageNumbers deal_sizes(const StageNumbers& sizes, const CostSpec& spec, const Placement& placement,
+                        const std::vector<std::int32_t>& layers) {
+  const Deal deal(spec, placement, layers);
+  StageNumbers out = sizes;
+  set_numbers(out, deal.of(numbers_of(sizes, deal.from().count())));
+  return out;
 }
 
 }  // namespace pipeloom::cost

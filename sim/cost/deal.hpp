@@ -33,4 +33,11 @@ struct DealtCosts {
 /// the placement's. Throws InputError, at the place of the number concerned, where layers, ranks and numbers do not fit each other. O(S + rows).
 [[nodiscard]] std::optional<DealtCosts> deal_out(const CostSpec& spec, const Placement& placement);
 
+/// The costs of the placement's stages with these layers on them. REQUIRES: spec.layers is given, and one entry for each stage. Throws as deal_out().
+[[nodiscard]] DealtCosts deal_layers(const CostSpec& spec, const Placement& placement,
+                                     const std::vector<std::int32_t>& layers);
+/// Sizes of the measured stages, dealt out likewise.
+[[nodiscard]] StageNumbers deal_sizes(const StageNumbers& sizes, const CostSpec& spec,
+                                      const Placement& placement, const std::vector<std::int32_t>& layers);
+
 }  // namespace pipeloom::cost

@@ -363,7 +363,7 @@ bool has_relative_sizes_of_ranks(const MemorySpec& spec) {
            std::ranges::all_of(numbers->exceptions, below, &StageNumbers::Exception::number);
   };
   const auto sizes = {&spec.activation, &spec.static_bytes, &spec.receive, &spec.logits};
-  return spec.per == Per::Rank && !spec.activation.has_unit && std::ranges::all_of(sizes, is_small);
+  return spec.per == Per::Rank && std::ranges::all_of(sizes, is_small);
 }
 
 }  // namespace

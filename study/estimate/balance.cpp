@@ -8,6 +8,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/cost/bind.hpp"
+#include "sim/cost/deal.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/memory.hpp"
@@ -20,18 +21,29 @@ namespace {
 
 using Layers = std::vector<int>;
 
+/// Splits that are looked at, however little effort is wanted.
+constexpr int kFewest = 60;
+
+bool is_modelled(const io::Config& config) {
+  return !config.costs.model.model.empty();
+}
+
 /// Simulates splits, each once.
 class Judge {
  public:
   Judge(const io::Config& config, const Limits& limits) : config_(config), limits_(limits) {
     io::EffectiveConfig unused;
     schedule_ = make_schedule(config, limits, unused);
-    setting_ = setting_of(config, *schedule_);
+    if (is_modelled(config)) setting_ = setting_of(config, *schedule_);
     quick_ = order_stays();
   }
 
-  [[nodiscard]] const model::Model& model() const { return *setting_.model; }
-  [[nodiscard]] const Schedule& schedule() const { return *schedule_; }
+  /// Where the configuration has its layers.
+  [[nodiscard]] Layers given() const {
+    if (is_modelled(config_)) return stage_layers(config_, *setting_.model, schedule_->stages());
+    return cost::resolve(config_.costs, *schedule_).layers.counts;
+  }
+  [[nodiscard]] bool is_stopped() const { return limits_.stop && limits_.stop(); }
   [[nodiscard]] int simulations() const { return static_cast<int>(known_.size()); }
   /// How many splits to look at: a second's worth, whatever the run's size.
   [[nodiscard]] int budget() const {
@@ -55,26 +67,32 @@ class Judge {
   }
 
   SplitScore judge_quickly(const Layers& layers) {
-    const ModelCosts made = costs_of_layers(config_, schedule_->placement(), setting_, layers);
-    cost::ResolvedCosts resolved = cost::resolve(made.config.costs, *schedule_);
+    bool has_bytes = true;
+    const io::Config made = costs_on(layers, has_bytes);
+    cost::ResolvedCosts resolved = cost::resolve(made.costs, *schedule_);
     resolved.costs.slice_end = slice_ends(config_.options, schedule_->slices());
     cost::bind_costs(resolved.costs, resolved.ops, *schedule_);
-    MemoryModel memory = cost::resolve_memory(made.config.memory, schedule_->placement());
+    MemoryModel memory = cost::resolve_memory(made.memory, schedule_->placement());
     memory.slice_end = resolved.costs.slice_end;
     const auto outcome = simulator_.evaluate(*schedule_, resolved.costs, memory);
     SplitScore out{.layers = layers};
-    out.step_time = std::get<Totals>(outcome).makespan + made.config.step.optimizer;
-    if (!made.estimate.has_bytes) return out;
+    out.step_time = std::get<Totals>(outcome).makespan + made.step.optimizer;
+    if (!has_bytes) return out;
     const std::vector<QueuePeaks> peaks = measure_queues(*schedule_, memory);
     for (std::size_t r = 0; r < peaks.size(); ++r)
       add_peak(out, peaks[r].bytes, memory.limit_of(Rank(static_cast<int>(r))));
     return out;
   }
 
+  [[nodiscard]] io::Config costs_on(const Layers& layers, bool& has_bytes) const {
+    if (!is_modelled(config_)) return with_layers(config_, schedule_->placement(), layers);
+    ModelCosts made = costs_of_layers(config_, schedule_->placement(), setting_, layers);
+    has_bytes = made.estimate.has_bytes;
+    return std::move(made.config);
+  }
+
   SplitScore judge_whole(const Layers& layers) {
-    io::Config config = config_;
-    config.costs.layers = {layers, config_.place_of("costs.layers")};
-    const Run run = evaluate(config, limits_);
+    const Run run = evaluate(with_layers(config_, schedule_->placement(), layers), limits_);
     SplitScore out{.layers = layers, .step_time = run.metrics->step_time};
     for (std::size_t r = 0; r < run.metrics->ranks.size(); ++r)
       add_peak(out, run.metrics->ranks[r].memory.peak_bytes, run.memory->limit_of(Rank(static_cast<int>(r))));
@@ -119,7 +137,7 @@ class Climber {
  public:
   Climber(Judge& judge, Order order, int most) : judge_(judge), order_(order), most_(most) {}
 
-  [[nodiscard]] bool is_over() const { return judge_.simulations() >= most_; }
+  [[nodiscard]] bool is_over() const { return judge_.simulations() >= most_ || judge_.is_stopped(); }
 
   SplitScore climb(const Layers& from) {
     SplitScore best = judge_.score(from);
@@ -220,11 +238,31 @@ std::optional<Balance> balance_named(std::string_view name) {
   return std::nullopt;
 }
 
-Balanced balance_layers(const io::Config& config, const Limits& limits, Balance balance) {
+bool has_layers(const io::Config& config) {
+  return is_modelled(config) || !config.costs.layers.counts.empty();
+}
+
+io::Config with_layers(const io::Config& config, const Placement& placement, const std::vector<int>& layers) {
+  io::Config out = config;
+  if (is_modelled(config)) {
+    out.costs.layers = {layers, config.place_of("costs.layers")};
+  } else {
+    out.costs = cost::deal_layers(config.costs, placement, layers).spec;
+    cost::MemorySpec& memory = out.memory;
+    if (memory.per == cost::Per::Stage && memory.has_sizes())
+      for (cost::StageNumbers* sizes :
+           {&memory.activation, &memory.released_at_input, &memory.static_bytes, &memory.stash})
+        *sizes = cost::deal_sizes(*sizes, config.costs, placement, layers);
+  }
+  io::mark_given(out, "costs.layers");
+  return out;
+}
+
+Balanced balance_layers(const io::Config& config, const Limits& limits, Balance balance, double effort) {
   Judge judge(config, limits);
-  const Layers given = stage_layers(config, judge.model(), judge.schedule().stages());
+  const Layers given = judge.given();
   Balanced out{.before = judge.score(given)};
-  const int budget = judge.budget();
+  const int budget = std::max(kFewest, static_cast<int>(judge.budget() * effort));
   Order order{.balance = balance};
   if (balance == Balance::Both) {
     const int third = budget / 3;

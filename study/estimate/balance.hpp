@@ -39,8 +39,17 @@ struct Balanced {
   int simulations = 0;
 };
 
-/// Throws as estimate_run() does, and InputError for fewer layers than could be moved. REQUIRES: costs.model is given. At most some thousand
-/// simulations, fewer of large runs.
-[[nodiscard]] Balanced balance_layers(const io::Config& config, const Limits& limits, Balance balance);
+/// Whether layers can be dealt out: of a model, or of costs whose layers are given (costs.layers).
+[[nodiscard]] bool has_layers(const io::Config& config);
+
+/// The configuration with its layers on the placement's stages like this: a model's follow, other costs and sizes are dealt out by layers
+/// (sim/cost/deal.hpp). REQUIRES: has_layers(), and one entry for each stage.
+[[nodiscard]] io::Config with_layers(const io::Config& config, const Placement& placement,
+                                     const std::vector<int>& layers);
+
+/// Throws as estimate_run() does, and InputError for fewer layers than could be moved. REQUIRES: has_layers(). At most some thousand
+/// simulations, fewer of large runs, and of those the share `effort`.
+[[nodiscard]] Balanced balance_layers(const io::Config& config, const Limits& limits, Balance balance,
+                                      double effort = 1);
 
 }  // namespace pipeloom::study

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/memory.hpp"
+#include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
 #include "study/plan/relief.hpp"
@@ -28,8 +29,9 @@ double saved(const PlanCandidate& winner, Ticks step) {
 /// The winner with another configuration, its order again where it was searched for; nothing where that does not fit.
 std::optional<Run> run_with(const PlanCandidate& winner, const io::Config& config, const Limits& limits) {
   try {
-    Run run = winner.searched() ? evaluate_schedule(winner.order, winner.name, config, limits)
-                                : evaluate(config, limits);
+    Run run = winner.searched() && winner.order != nullptr
+                  ? evaluate_schedule(winner.order, winner.name, config, limits)
+                  : evaluate(config, limits);
     if (!over_limit_text(run).empty()) return std::nullopt;
     return run;
   } catch (const Error&) {
@@ -48,7 +50,8 @@ void add_layer_move(const PlanCandidate& winner, const Limits& limits, std::vect
       std::vector<int> moved = layers;
       --moved[a];
       ++moved[b];
-      auto run = run_with(winner, with_layers(winner.config, moved), limits);
+      auto run =
+          run_with(winner, with_layers(winner.config, winner.run.schedule->placement(), moved), limits);
       if (!run) continue;
       const double saves = saved(winner, run->metrics->step_time);
       if (saves > best.saves)
@@ -118,7 +121,7 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
 std::vector<PlanAdvice> advice_of(const Plan& plan, const PlanOptions& options, const Limits& limits) {
   std::vector<PlanAdvice> out;
   const PlanCandidate& winner = plan.candidates.front();
-  if (has_model(winner.config)) add_layer_move(winner, limits, out);
+  if (has_layers(winner.config)) add_layer_move(winner, limits, out);
   if (options.vary.has(Vary::Order)) add_memory(winner, options, limits, out);
   std::ranges::stable_sort(out, [](const PlanAdvice& a, const PlanAdvice& b) { return a.saves > b.saves; });
   return out;

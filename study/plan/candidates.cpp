@@ -3,20 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "schedules/generator.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "sim/options.hpp"
+#include "study/run/make_schedule.hpp"
 #include "study/run/scenario_run.hpp"
 #include "study/run/training.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-/// More stages on a rank than these send more messages than they save idle time.
+/// Stages of a rank that are tried where no layers are known: more send more messages than they save idle time.
 constexpr int kMostChunks = 4;
 
 /// The registry's name of a schedule that may be spelt as another program does.
@@ -100,6 +103,7 @@ std::vector<Variant> multiplied(std::vector<Variant> variants,
         if (choice.patch) {
           next.name += ", " + choice.words;
           next.memory_of += ", " + choice.words;
+          next.now = false;
           try {
             choice.patch(next.config);
           } catch (const InputError& error) {
@@ -114,18 +118,104 @@ std::vector<Variant> multiplied(std::vector<Variant> variants,
   return variants;
 }
 
-/// The schedule with its own chunks, and with each other number that it takes.
-void add_schedule(const Workload& workload, const schedules::Generator& generator, const PlanOptions& options,
-                  std::vector<Variant>& out) {
-  const Requirements& takes = generator.requirements;
-  out.push_back({generator.name, with_schedule(workload, generator.name), ""});
-  if (!options.vary.has(Vary::Chunks) || takes.min_chunks == takes.max_chunks || generator.complete) return;
-  const int own = chunks_of(out.back().config);
-  for (int chunks = std::max(2, takes.min_chunks); chunks <= std::min(kMostChunks, takes.max_chunks);
-       ++chunks)
-    if (chunks != own)
-      out.push_back({fmt::format("{} v={}", generator.name, chunks),
-                     with_schedule(workload, generator.name, chunks), ""});
+/// Numbers of stages of a rank, up to `most`: small ones, then ones further and further apart, and the last.
+std::vector<int> chunk_counts(const Requirements& takes, int most) {
+  constexpr int kAllUpTo = 6;
+  std::vector<int> out;
+  const int last = std::min(most, takes.max_chunks);
+  for (int chunks = std::max(2, takes.min_chunks); chunks <= last; ++chunks)
+    if (chunks <= kAllUpTo || std::has_single_bit(static_cast<unsigned>(chunks)) || chunks == last)
+      out.push_back(chunks);
+  return out;
+}
+
+/// Microbatches of a group other than one per rank: of p <= N <= m those that leave no remainder, or one of p at least, as Megatron-LM takes
+/// them. The smallest first, which hold least; then PyTorch's, whose groups are equal, and one group of all.
+std::vector<int> group_sizes(const io::Config& config) {
+  const int ranks = config.ranks;
+  const int microbatches = config.microbatches;
+  // Where p divides m no other is faster but for transfers, which larger groups hide.
+  const bool divides = microbatches % ranks == 0;
+  if (divides && !has_model(config) && !config.given.has("costs.transfer")) return {};
+  const std::size_t most = divides ? 2 : 5;
+  const auto is_taken = [&](int size) {
+    const int rest = microbatches % size;
+    return rest == 0 || rest >= ranks;
+  };
+  std::vector<int> out;
+  for (int size = ranks + 1; size <= microbatches && out.size() < most; ++size)
+    if (is_taken(size)) out.push_back(size);
+  const int rounds = std::max(1, microbatches / ranks);
+  for (const int size : {microbatches / rounds, microbatches})
+    if (size > ranks && is_taken(size) && std::ranges::find(out, size) == out.end()) out.push_back(size);
+  return out;
+}
+
+/// The schedule with each number of chunks that it takes, its own first, and with each size of groups.
+class ScheduleVariants {
+ public:
+  ScheduleVariants(const Workload& workload, const PlanOptions& options, int layers)
+      : workload_(workload), options_(options) {
+    const int ranks = std::max(1, workload.config.ranks);
+    most_chunks_ = layers > 0 ? std::max(1, layers / ranks) : kMostChunks;
+  }
+
+  void add(const schedules::Generator& generator, std::vector<Variant>& out) const {
+    const Requirements& takes = generator.requirements;
+    const bool now = options_.runs_now && !workload_.config.schedule.empty() &&
+                     workload_.config.schedule != io::kCustomSchedule &&
+                     schedules::find(workload_.config.schedule).generator == &generator;
+    add_groups({generator.name, with_schedule(workload_, generator.name), "", now}, takes, out);
+    if (!options_.vary.has(Vary::Chunks) || takes.min_chunks == takes.max_chunks || generator.complete)
+      return;
+    const int own = chunks_of(with_schedule(workload_, generator.name));
+    for (const int chunks : chunk_counts(takes, most_chunks_))
+      if (chunks != own)
+        add_groups({fmt::format("{} v={}", generator.name, chunks),
+                    with_schedule(workload_, generator.name, chunks), ""},
+                   takes, out);
+  }
+
+ private:
+  void add_groups(Variant variant, const Requirements& takes, std::vector<Variant>& out) const {
+    out.push_back(variant);
+    if (!takes.takes.has(Option::GroupSize) || variant.config.options.group_size ||
+        chunks_of(variant.config) < 2 || !options_.vary.has(Vary::Schedule))
+      return;
+    const schedules::Found found = schedules::find(variant.config.schedule);
+    for (const int size : group_sizes(workload_.config)) {
+      Variant other = variant;
+      other.now = false;
+      other.name += fmt::format(" N={}", size);
+      other.config.options.group_size = size;
+      io::mark_given(other.config, "options.group_size");
+      if (schedules::refusal(*found.generator, params_of(other.config, found)).empty())
+        out.push_back(std::move(other));
+    }
+  }
+
+  const Workload& workload_;
+  const PlanOptions& options_;
+  int most_chunks_ = 1;
+};
+
+/// Why the plan leaves a schedule out that it could simulate; "" where it does not.
+std::string reason_to_skip(const Requirements& takes) {
+  if (takes.takes.has(Option::Updates)) return "updates weights in between, which changes the training";
+  if (takes.takes.has(Option::Slices))
+    return "what smaller pieces of a sequence cost is not known; simulate it by itself";
+  return "";
+}
+
+/// Layers of the workload that stages can share; 0 where they are not known.
+int layers_of(const Workload& workload, const Run* now) {
+  if (now != nullptr && now->model) {
+    int out = 0;
+    for (const estimate::Stage& stage : now->model->costs.estimate.stages) out += stage.layers;
+    return out;
+  }
+  const std::vector<std::int32_t>& counts = workload.config.costs.layers.counts;
+  return std::accumulate(counts.begin(), counts.end(), 0);
 }
 
 }  // namespace
@@ -134,41 +224,26 @@ bool has_model(const io::Config& config) {
   return !config.costs.model.model.empty();
 }
 
-io::Config with_layers(io::Config config, const std::vector<int>& layers) {
-  config.costs.layers = {layers, {}};
-  io::mark_given(config, "costs.layers");
-  return config;
-}
-
-std::vector<Variant> variants_of(const Workload& workload, const PlanOptions& options,
+std::vector<Variant> variants_of(const Workload& workload, const Run* now, const PlanOptions& options,
                                  std::vector<PlanRejected>& rejected) {
   std::vector<Variant> out;
   const std::string& given = workload.config.schedule;
-  if (!options.vary.has(Vary::Schedule)) {
-    if (given == io::kCustomSchedule)
-      out.push_back({given, workload.config, ""});
-    else
-      add_schedule(workload, *schedules::find(given).generator, options, out);
-    return multiplied(std::move(out), choices_of(workload.config, options), rejected);
-  }
+  const ScheduleVariants variants(workload, options, layers_of(workload, now));
+  // What runs now is tried as it is, whatever the others are.
+  if (given == io::kCustomSchedule) out.push_back({given, workload.config, "", true});
+  const std::string own =
+      given == io::kCustomSchedule || given.empty() ? given : schedules::find(given).generator->name;
   for (const schedules::Generator& generator : schedules::all()) {
+    if (generator.name != own && !options.vary.has(Vary::Schedule)) continue;
     const std::string refusal =
         options.target != nullptr ? target_refusal(*options.target, generator.name) : "";
-    if (!refusal.empty()) {
+    const std::string skipped = generator.name == own ? "" : reason_to_skip(generator.requirements);
+    if (!refusal.empty())
       rejected.push_back({generator.name, refusal, Refusal::Target});
-    } else if (generator.requirements.takes.has(Option::Updates)) {
-      rejected.push_back(
-          {generator.name, "updates weights in between, which changes the training", Refusal::LeftOut});
-    } else if (generator.requirements.slow_search) {
-      rejected.push_back({generator.name, "its own search takes a while; the plan searches orders itself",
-                          Refusal::LeftOut});
-    } else if (generator.requirements.takes.has(Option::Slices)) {
-      rejected.push_back({generator.name,
-                          "what smaller pieces of a sequence cost is not known; simulate it by itself",
-                          Refusal::LeftOut});
-    } else {
-      add_schedule(workload, generator, options, out);
-    }
+    else if (!skipped.empty())
+      rejected.push_back({generator.name, skipped, Refusal::LeftOut});
+    else
+      variants.add(generator, out);
   }
   return multiplied(std::move(out), choices_of(workload.config, options), rejected);
 }
@@ -180,6 +255,14 @@ Ticks p95_of(const Run& run, std::uint64_t seed) {
 
 bool is_searchable(const Schedule& schedule) {
   return schedule.placement().replicas() == 1 && schedule.slices() == 1 && !schedule.shares_output();
+}
+
+bool bounds_searched_orders(const Run& run) {
+  const Schedule& schedule = *run.schedule;
+  const OverlapRule rule = run.costs->overlap.rule;
+  const bool pairs = rule != OverlapRule::Sum && rule != OverlapRule::Sequential;
+  return is_searchable(schedule) && schedule.contains(OpKind::BackwardInput) && !schedule.has_groups() &&
+         !schedule.is_extended() && !pairs && run.effective->step.rule == StepRule::Barrier;
 }
 
 std::string placement_name(const Placement& placement) {
@@ -213,12 +296,23 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   out.bound = metrics.lower_bound;
   weigh_bound(out);
   out.config = variant.config;
+  out.now = variant.now;
   if (run.model) {
     out.tokens_per_s = tokens_per_s(run.model->training, out.step_time);
     for (const estimate::Stage& stage : run.model->costs.estimate.stages) out.layers.push_back(stage.layers);
+  } else {
+    out.layers = run.effective->costs.layers.counts;
   }
   out.run = std::move(run);
   return out;
+}
+
+std::shared_ptr<const Schedule> order_without_extras(const io::Config& config, const Limits& limits) {
+  if (!config.options.recompute.on && !config.options.offload.on) return nullptr;
+  io::Config plain = config;
+  for (const char* key : {"options.recompute", "options.offload"}) io::reset_option(plain, key);
+  io::EffectiveConfig unused;
+  return make_schedule(plain, limits, unused);
 }
 
 std::string over_limit_text(const Run& run) {

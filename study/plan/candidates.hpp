@@ -16,21 +16,24 @@ struct Variant {
   io::Config config;
   /// What is the same for all variants between which an order may be carried over: recomputation, offloading, microbatches.
   std::string memory_of;
+  bool now = false;  ///< it is the workload's own configuration
 };
 
-/// All of them: the given schedule, or each of the registry that the target can run, with every number of chunks, recomputation and microbatch
-/// that may vary. What cannot be tried goes to `rejected`.
-[[nodiscard]] std::vector<Variant> variants_of(const Workload& workload, const PlanOptions& options,
+/// All of them: the given schedule, and each of the registry that the target can run, with every number of chunks, size of groups, recomputation
+/// and microbatch that may vary; the workload's own schedule as it is comes before its others. `now`: its run, null where it has none. What cannot be tried goes to `rejected`.
+[[nodiscard]] std::vector<Variant> variants_of(const Workload& workload, const Run* now,
+                                               const PlanOptions& options,
                                                std::vector<PlanRejected>& rejected);
 
 /// Whether times and bytes follow from a model.
 [[nodiscard]] bool has_model(const io::Config& config);
 
-/// The configuration with its layers on stages like this.
-[[nodiscard]] io::Config with_layers(io::Config config, const std::vector<int>& layers);
-
 /// Everything that a run says of a candidate but p95 and change.
 [[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);
+
+/// The schedule that a file holds where options add ops to it (recomputation, offloading): without them. Null where none do.
+[[nodiscard]] std::shared_ptr<const Schedule> order_without_extras(const io::Config& config,
+                                                                   const Limits& limits);
 
 /// Sets gap and proven from the bound and the makespan.
 void weigh_bound(PlanCandidate& candidate);
@@ -43,6 +46,9 @@ void weigh_bound(PlanCandidate& candidate);
 
 /// Whether searches for orders know all that the run does: one copy of the model, whole sequences, the head on the last stage.
 [[nodiscard]] bool is_searchable(const Schedule& schedule);
+
+/// Whether the bound of such a run is one on all orders that a search could find on its ranks: its ops are theirs, each by itself.
+[[nodiscard]] bool bounds_searched_orders(const Run& run);
 
 /// "linear", "loop", "v", "wave", "two ways" or "free".
 [[nodiscard]] std::string placement_name(const Placement& placement);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "sim/cost/resolve.hpp"
@@ -13,6 +15,7 @@
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/workers.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/model_costs.hpp"
 
@@ -248,7 +251,7 @@ class CoDesigner {
     std::string name = "searched " + placement_name(placement);
     if (placement.chunks() > 1) name += fmt::format(" v={}", placement.chunks());
     if (model && options_.vary.has(Vary::Layers)) name += ", layers with it";
-    Variant variant{std::move(name), model ? with_layers(config_, design.layers) : config_, ""};
+    Variant variant{std::move(name), model ? with_layers(config_, placement, design.layers) : config_, ""};
     if (const std::size_t way = way_of(design); way > 0)
       relieve(variant, *means_.recomputations[way - 1].relief, stages_of(design.recomputes));
     if (const std::vector<int> stages = stages_of(design.copied); !stages.empty()) {
@@ -346,15 +349,71 @@ orders::Design design_of(const PlanCandidate& candidate) {
   return {std::vector(static_cast<std::size_t>(placement.stages()), 1), ranks_of(placement)};
 }
 
+/// Of what balance_layers() would look at for a single schedule.
+constexpr double kEffort = 0.1;
+
+bool fits(const Row& row) {
+  return over_limit_text(row.first.run).empty();
+}
+
+/// Whether `one` is the better row to balance for: it fits, and is faster; where neither fits it holds less.
+bool is_before(const Row& one, const Row& other) {
+  if (fits(one) != fits(other)) return fits(one);
+  return fits(one) ? one.first.step_time < other.first.step_time : one.first.peak < other.first.peak;
+}
+
+/// The row with other layers; nothing where that is no better.
+std::optional<Row> with_split(const Row& row, const std::vector<int>& layers, const Limits& limits) {
+  const PlanCandidate& from = row.first;
+  io::Config config = with_layers(from.config, from.run.schedule->placement(), layers);
+  Run run = evaluate(config, limits);
+  Row out{candidate_of({from.name, std::move(config), row.second}, std::move(run)), row.second};
+  if (!fits(out)) return std::nullopt;
+  if (fits(row) && out.first.step_time >= from.step_time) return std::nullopt;
+  return out;
+}
+
+/// The split for the best of these rows; nothing where that is what it has.
+std::optional<std::vector<int>> split_for(const std::vector<const Row*>& rows, const Limits& limits) {
+  const Row& best = **std::ranges::min_element(
+      rows, [](const Row* one, const Row* other) { return is_before(*one, *other); });
+  Balanced found = balance_layers(best.first.config, limits, Balance::Time, kEffort);
+  if (found.best.layers == best.first.layers) return std::nullopt;
+  return std::move(found.best.layers);
+}
+
 }  // namespace
 
-std::optional<PlanCandidate> balanced_candidate(const PlanCandidate& from, const Limits& limits) {
-  if (from.searched()) return std::nullopt;
-  const Balanced balanced = balance_layers(from.config, limits, Balance::Time);
-  const bool is_longer = balanced.best.step_time >= from.step_time;
-  if (balanced.best.over > 0 || (is_longer && over_limit_text(from.run).empty())) return std::nullopt;
-  const Variant variant{from.name + ", balanced", with_layers(from.config, balanced.best.layers), ""};
-  return candidate_of(variant, evaluate(variant.config, limits));
+std::vector<Row> balanced_rows(const std::vector<const Row*>& rows, const PlanOptions& options,
+                               const Limits& limits, Budget& budget) {
+  using Family = std::tuple<std::string, int, std::string>;
+  std::map<Family, std::vector<const Row*>> by_family;
+  for (const Row* row : rows)
+    by_family[{row->first.placement, row->first.chunks, row->second}].push_back(row);
+  std::vector<std::vector<const Row*>> families;
+  for (auto& [family, members] : by_family) {
+    std::erase_if(members, [&](const Row* row) {
+      return !budget.take(promise_of({row->first.name, row->first.config, ""}, nullptr));
+    });
+    if (!members.empty()) families.push_back(std::move(members));
+  }
+  std::vector<std::vector<Row>> found(families.size());
+  on_threads(options.threads, families.size(), [&](std::size_t i, bool is_caller) {
+    if (is_caller && !options.progress("layers of " + families[i].front()->first.name, "")) return;
+    try {
+      const auto layers = split_for(families[i], limits);
+      if (!layers) return;
+      for (const Row* row : families[i])
+        if (auto better = with_split(*row, *layers, limits)) found[i].push_back(std::move(*better));
+    } catch (const Error&) {
+      return;  // of such stages there are no others: rows stay as they are
+    } catch (const Stopped&) {
+      return;
+    }
+  });
+  std::vector<Row> out;
+  for (std::vector<Row>& some : found) std::ranges::move(some, std::back_inserter(out));
+  return out;
 }
 
 std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCandidate*>& candidates,

@@ -100,14 +100,18 @@ bool has_exact_limits(const MemoryModel& memory) {
   return memory.limit.empty() || (none(memory.receive) && none(memory.logits));
 }
 
+/// Whether the search's problem is the whole truth about the run.
+bool is_exact(const Run& like) {
+  return like.effective->step.rule == StepRule::Barrier && !like.program_run &&
+         like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
+         !like.schedule->contains(OpKind::Recompute) && !like.schedule->has_copies() &&
+         has_exact_limits(*like.memory);
+}
+
 /// What the search knows of all orders, where its problem is the whole truth about the run: nothing that it leaves to the simulation, and no
 /// memory that it only keeps free. It is on orders without pairs, as bounds of runs are on orders of their pairs.
 void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& candidate) {
-  const bool exact = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
-                     like.costs->microbatch_scale.empty() && like.costs->per_op.empty() &&
-                     !like.schedule->contains(OpKind::Recompute) && !like.schedule->has_copies() &&
-                     has_exact_limits(*like.memory);
-  if (!exact || bound.value <= candidate.bound.value || bound.value > candidate.makespan) return;
+  if (!is_exact(like) || bound.value <= candidate.bound.value || bound.value > candidate.makespan) return;
   candidate.bound = {bound.value, std::string(bound.name)};
   weigh_bound(candidate);
 }

@@ -10,14 +10,15 @@
 #include <numeric>
 #include <set>
 #include <span>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
+#include "study/estimate/balance.hpp"
 #include "study/plan/advice.hpp"
+#include "study/plan/budget.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/codesign.hpp"
 #include "study/plan/judge.hpp"
@@ -25,50 +26,52 @@
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
 #include "study/plan/squeeze.hpp"
-#include "study/run/assignments.hpp"
+#include "study/plan/workers.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-constexpr std::array<std::string_view, 6> kObjectives = {"step_time",    "makespan",   "max_window",
-                                                         "tokens_per_s", "peak_bytes", "p95"};
-constexpr std::array<std::string_view, kVaries> kVaryNames = {
-    "schedule", "chunks", "layers", "placement", "recompute", "offload", "microbatches", "order"};
-constexpr std::array<std::string_view, kRefusals.size()> kRefusalNames = {"over_limit", "target", "left_out",
-                                                                          "cannot_run", "not_tried"};
 /// For how many of the best candidates a p95 is found.
 constexpr std::size_t kScenarioCandidates = 8;
-/// Of the best candidates, so many get their layers dealt out anew.
-constexpr std::size_t kDealtOut = 3;
+constexpr const char* kEnded = "not tried: the plan was ended before";
+constexpr const char* kNoLayers =
+    "layers stay where they are: which layers there are is not known; name a model, or say in costs.layers "
+    "how many "
+    "each stage of these costs has";
 /// Of what does not fit, so many of the fastest are tried with single stages that hold less.
 constexpr std::size_t kRelieved = 16;
 /// Of the placements and memories that orders are searched for, so many of the best are searched on where there are more.
 constexpr std::size_t kSearchedOn = 3;
 /// Of the steps that are as good as the best, so many on different stages are held in less.
 constexpr std::size_t kSqueezed = 2;
+/// Parts of what is left of the budget that orders on the ranks of candidates are searched for: where schedules vary, designs are sought too, in as
+/// much time, and published orders leave little to find.
+constexpr double kOrdersAlone = 0.5;
+constexpr double kOrdersAmongOthers = 0.25;
 /// Characters of a name that may say its layers.
 constexpr std::size_t kLongestLayers = 48;
-
-template <class Enum, std::size_t kCount>
-std::optional<Enum> named(const std::array<std::string_view, kCount>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
 
 class Planner {
  public:
   Planner(io::Config workload, const PlanOptions& options, const Limits& limits)
-      : workload_{std::move(workload), 1}, options_(options), limits_(limits) {
+      : workload_{std::move(workload), 1},
+        options_(options),
+        limits_(limits),
+        budget_(options.seconds, options.threads) {
     plan_.objective = options.objective;
     plan_.seconds = options.seconds;
     plan_.seed = options.seed;
-    if (options.progress)
-      options_.progress = [this, &options](const std::string& doing, const std::string& best) {
-        if (!ended_ && !options.progress(doing, best)) ended_ = true;
-        return !ended_;
-      };
+    options_.progress = [this, &options](const std::string& doing, const std::string& best) {
+      if (!ended_ && options.progress && !options.progress(doing, best)) ended_ = true;
+      return !is_ended();
+    };
+    // The budget never ends the run of what runs now, which all others are compared with.
+    limits_.stop = [this, &limits] {
+      if (!ended_ && limits.stop && limits.stop()) ended_ = true;
+      return plan_.baseline ? is_ended() : ended_.load();
+    };
+    limits_.progress = [this](double) { return !limits_.stop(); };
   }
   Planner(const Planner&) = delete;  // what it hands down points at it
   Planner& operator=(const Planner&) = delete;
@@ -77,18 +80,24 @@ class Planner {
   Plan run() {
     require_workload();
     plan_.room = leave_headroom(workload_.config, options_.headroom);
+    require_within(options_.seconds, workload_.config);
     find_baseline();
     plan_.workload = workload_.config;
-    try_variants(variants_of(workload_, options_, plan_.rejected));
+    const Run* now = plan_.baseline ? &plan_.baseline->run : nullptr;
+    try_variants(variants_of(workload_, now, options_, plan_.rejected));
     judge_all();
-    add_relieved();
-    if (options_.vary.has(Vary::Layers) && has_model(workload_.config)) add_balanced();
-    if (options_.vary.has(Vary::Order)) {
-      add_searched();
-      add_lightest();
+    try {
+      add_relieved();
+      if (options_.vary.has(Vary::Layers)) balance_layers_of_rows();
+      if (options_.vary.has(Vary::Order)) {
+        add_searched();
+        add_lightest();
+      }
+    } catch (const Stopped&) {
+      // What was found before stays.
     }
     sort_out();
-    if (!plan_.candidates.empty() && !ended_) plan_.advice = advice_of(plan_, options_, limits_);
+    add_advice();
     return std::move(plan_);
   }
 
@@ -108,7 +117,7 @@ class Planner {
     try {
       Run run = evaluate(workload_.config, limits_);
       workload_ = workload_of(std::move(workload_.config), *run.schedule);
-      const Variant variant{"", workload_.config, ""};
+      const Variant variant{"", workload_.config, "", true};
       plan_.baseline_fits = over_limit_text(run).empty();
       plan_.baseline = candidate_of(variant, std::move(run));
       plan_.baseline->name = plan_.baseline->schedule;
@@ -119,54 +128,68 @@ class Planner {
     }
   }
 
-  /// Evaluates all on the threads; the order of the answers is that of the variants.
+  /// Whether somebody ended the plan, or it takes much longer than its budget.
+  [[nodiscard]] bool is_ended() const { return ended_ || budget_.is_over(); }
+
+  [[nodiscard]] bool may_be_placed(const std::string& placement) const {
+    return options_.vary.has(Vary::Placement) || !plan_.baseline || placement.empty() ||
+           placement == plan_.baseline->placement;
+  }
+
+  /// Evaluates on the threads; the order of the answers is that of the variants.
   void try_variants(const std::vector<Variant>& variants) {
     std::vector<std::optional<PlanCandidate>> made(variants.size());
-    std::vector<std::string> why(variants.size());
-    std::atomic<std::size_t> next = 0;
-    const auto worker = [&](bool asks) {
-      for (std::size_t i = next++; i < variants.size(); i = next++) {
-        if (asks && options_.progress) options_.progress(variants[i].name, "");
-        if (ended_) {
-          why[i] = "not tried: the plan was ended before";
-          continue;
-        }
-        try {
-          made[i] = candidate_for(variants[i]);
-        } catch (const Error& error) {
-          why[i] = error.what();
-        } catch (const Stopped& stopped) {
-          why[i] = stopped.what();
-        }
+    std::vector<PlanRejected> why(variants.size());
+    const Run* now = plan_.baseline ? &plan_.baseline->run : nullptr;
+    const std::vector<std::size_t> order = affordable(
+        variants, now, [this](const std::string& placement) { return may_be_placed(placement); }, budget_,
+        why);
+    on_threads(options_.threads, order.size(), [&](std::size_t at, bool is_caller) {
+      const std::size_t i = order[at];
+      if (is_caller) (void)options_.progress(variants[i].name, "");
+      if (is_ended()) {
+        why[i] = {variants[i].name, kEnded, Refusal::NotTried};
+        return;
       }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(worker, false);
-      worker(true);
-    }
+      try {
+        made[i] = candidate_for(variants[i]);
+      } catch (const Error& error) {
+        why[i] = {variants[i].name, error.what()};
+      } catch (const Stopped&) {
+        why[i] = {variants[i].name, kEnded, Refusal::NotTried};
+      }
+    });
     for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (variants[i].now && plan_.baseline) made[i] = baseline_row(variants[i].name);
       if (made[i]) {
         take(std::move(*made[i]), variants[i].memory_of);
       } else {
-        plan_.rejected.push_back({variants[i].name, why[i]});
+        plan_.rejected.push_back(std::move(why[i]));
       }
     }
+  }
+
+  /// What runs now, as a row.
+  [[nodiscard]] PlanCandidate baseline_row(const std::string& name) const {
+    PlanCandidate out = *plan_.baseline;
+    out.name = name;
+    out.order = order_without_extras(out.config, limits_);
+    return out;
   }
 
   [[nodiscard]] PlanCandidate candidate_for(const Variant& variant) const {
     Tried tried = with_best_prefetch(variant.config, options_,
                                      [&](const io::Config& config) { return evaluate(config, limits_); });
-    return candidate_of({variant.name, std::move(tried.config), variant.memory_of}, std::move(tried.run));
+    PlanCandidate out = candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
+                                     std::move(tried.run));
+    out.order = order_without_extras(out.config, limits_);
+    return out;
   }
 
   /// Keeps what fits; of what does not, its shape for searches.
   void take(PlanCandidate candidate, const std::string& memory_of) {
-    if (!options_.vary.has(Vary::Placement) && plan_.baseline &&
-        candidate.placement != plan_.baseline->placement) {
-      plan_.rejected.push_back({candidate.name,
-                                "has other stages on its ranks, and --vary leaves placement out",
-                                Refusal::LeftOut});
+    if (!may_be_placed(candidate.placement)) {
+      plan_.rejected.push_back({candidate.name, kOtherPlacement, Refusal::LeftOut});
       return;
     }
     const std::string over = over_limit_text(candidate.run);
@@ -185,42 +208,49 @@ class Planner {
     Ticks shortest = kMaxTicks;
     for (const PlanCandidate& candidate : plan_.candidates)
       shortest = std::min(shortest, candidate.step_time);
-    std::vector<const std::pair<PlanCandidate, std::string>*> from;
+    std::vector<const Row*> from;
     for (const auto& over : over_)
       if (over.first.step_time < shortest) from.push_back(&over);
     std::ranges::stable_sort(from, {}, [](const auto* over) { return over->first.step_time; });
     from.resize(std::min(from.size(), kRelieved));
     std::vector<Relieved> found;
     for (const auto* over : from) {
-      if (options_.progress && !options_.progress(over->first.name + " with less", "")) break;
+      if (!options_.progress(over->first.name + " with less", "")) break;
       std::ranges::move(relieved(over->first, over->second, options_, limits_, plan_.rejected),
                         std::back_inserter(found));
     }
     for (Relieved& one : found) take(std::move(one.candidate), one.memory_of);
   }
 
-  /// The best schedules with layers dealt out for them; where none fits, those that come nearest to it.
-  void add_balanced() {
-    std::vector<PlanCandidate> found;
-    std::vector<std::pair<const PlanCandidate*, std::string>> from;
-    for (const PlanCandidate* one : best_first()) from.emplace_back(one, names_[one->name]);
-    if (from.empty()) {
-      for (const auto& [candidate, memory_of] : over_) from.emplace_back(&candidate, memory_of);
-      std::ranges::stable_sort(from, {}, [](const auto& one) { return one.first->peak; });
+  /// Layers dealt out for every row. What runs now stays among the candidates as it is.
+  void balance_layers_of_rows() {
+    if (!has_layers(workload_.config)) {
+      plan_.warnings.emplace_back(kNoLayers);
+      return;
     }
-    from.resize(std::min(from.size(), kDealtOut));
-    for (const auto& [one, memory_of] : from) {
-      if (options_.progress && !options_.progress("layers of " + one->name, "")) break;
-      try {
-        if (auto candidate = balanced_candidate(*one, limits_)) {
-          names_[candidate->name] = memory_of;
-          found.push_back(std::move(*candidate));
-        }
-      } catch (const Error& error) {
-        plan_.rejected.push_back({one->name + ", balanced", error.what()});
-      }
+    std::vector<Row> rows;
+    for (PlanCandidate& candidate : plan_.candidates) {
+      std::string memory_of = names_[candidate.name];
+      rows.emplace_back(std::move(candidate), std::move(memory_of));
     }
-    std::ranges::move(found, std::back_inserter(plan_.candidates));
+    const std::size_t fitting = rows.size();
+    std::ranges::move(over_, std::back_inserter(rows));
+    std::vector<const Row*> movable;
+    for (const Row& row : rows)
+      if (!row.first.searched()) movable.push_back(&row);
+    std::vector<Row> balanced = balanced_rows(movable, options_, limits_, budget_);
+    plan_.candidates.clear();
+    over_.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto better = std::ranges::find_if(
+          balanced, [&](const Row& row) { return row.first.name == rows[i].first.name; });
+      if (better != balanced.end() && i >= fitting)
+        std::erase_if(plan_.rejected, [&](const auto& one) { return one.name == rows[i].first.name; });
+      const bool stays = better == balanced.end() || rows[i].first.now;
+      if (stays && i < fitting) plan_.candidates.push_back(std::move(rows[i].first));
+      if (stays && i >= fitting) over_.push_back(std::move(rows[i]));
+    }
+    for (Row& row : balanced) plan_.candidates.push_back(std::move(row.first));
   }
 
   [[nodiscard]] std::vector<const PlanCandidate*> best_first() const {
@@ -244,12 +274,13 @@ class Planner {
     };
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
     for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
-    if (families.empty()) return;
     std::vector<Searched> searched;
-    for (auto& [family, kin] : families) searched.push_back({std::move(kin), std::nullopt});
+    for (auto& [family, kin] : families)
+      if (may_win(kin)) searched.push_back({std::move(kin), std::nullopt});
     const bool in_rounds = searched.size() > kSearchedOn;
-    const double seconds = options_.seconds / (in_rounds ? 4 : 2);
-    search(searched, seconds);
+    const double share = options_.vary.has(Vary::Schedule) ? kOrdersAmongOthers : kOrdersAlone;
+    const double seconds = share * budget_.left() / (in_rounds ? 2 : 1);
+    if (!searched.empty()) search(searched, seconds);
     if (in_rounds) {
       std::ranges::stable_sort(searched, [this](const Searched& a, const Searched& b) {
         return a.found &&
@@ -261,7 +292,9 @@ class Planner {
       if (one.found) plan_.candidates.push_back(std::move(*one.found));
     std::vector<const PlanCandidate*> over;
     for (const auto& [candidate, memory_of] : over_) over.push_back(&candidate);
-    if (auto best = codesigned_candidate(best_first(), over, options_, limits_))
+    PlanOptions rest = options_;
+    rest.seconds = 2 * kOrdersAmongOthers * budget_.left();
+    if (auto best = codesigned_candidate(best_first(), over, rest, limits_))
       plan_.candidates.push_back(std::move(*best));
   }
 
@@ -311,6 +344,26 @@ class Planner {
     from = std::move(less);
   }
 
+  /// Whether an order on the ranks of these could be better than all candidates: bounds on orders of the same ops may say that none is.
+  [[nodiscard]] bool may_win(const std::vector<const PlanCandidate*>& kin) const {
+    if (options_.objective != PlanObjective::StepTime && options_.objective != PlanObjective::Makespan)
+      return true;
+    Ticks shortest = kMaxTicks;
+    for (const PlanCandidate& candidate : plan_.candidates) shortest = std::min(shortest, candidate.makespan);
+    return std::ranges::none_of(kin, [&](const PlanCandidate* one) {
+      return bounds_searched_orders(one->run) && one->bound.value >= shortest;
+    });
+  }
+
+  void add_advice() {
+    if (plan_.candidates.empty() || is_ended()) return;
+    try {
+      plan_.advice = advice_of(plan_, options_, limits_);
+    } catch (const Stopped&) {
+      return;  // nobody waits for it any more
+    }
+  }
+
   /// A family, and the order found for it.
   struct Searched {
     std::vector<const PlanCandidate*> kin;
@@ -323,8 +376,12 @@ class Planner {
     for (Searched& one : all) {
       std::vector<const PlanCandidate*> kin = one.kin;
       if (one.found) kin.push_back(&*one.found);
-      if (auto better = searched_candidate(kin, options_, limits_, work, plan_.warnings))
-        one.found = std::move(better);
+      try {
+        if (auto better = searched_candidate(kin, options_, limits_, work, plan_.warnings))
+          one.found = std::move(better);
+      } catch (const Stopped&) {
+        return;
+      }
     }
   }
 
@@ -340,7 +397,11 @@ class Planner {
 
   /// Leaves out what the target does not run.
   void judge_all() {
-    if (options_.target != nullptr) judge(plan_.candidates, options_, limits_, plan_.rejected);
+    if (options_.target == nullptr) return;
+    Limits unhurried = limits_;  // what there is in the end is judged whole
+    unhurried.stop = nullptr;
+    unhurried.progress = nullptr;
+    judge(plan_.candidates, options_, unhurried, plan_.rejected);
   }
 
   void say_how_to_run() {
@@ -388,12 +449,8 @@ class Planner {
   }
 
   void find_baseline_among() {
-    if (!plan_.baseline || !options_.runs_now) return;
-    const Assignments own = assignments_of(plan_.baseline->config);
-    const auto same = [&](const PlanCandidate& candidate) {
-      return candidate.schedule == plan_.baseline->schedule && assignments_of(candidate.config) == own;
-    };
-    const auto found = std::ranges::find_if(plan_.candidates, same);
+    if (!options_.runs_now) return;
+    const auto found = std::ranges::find_if(plan_.candidates, &PlanCandidate::now);
     if (found != plan_.candidates.end())
       plan_.baseline_among = static_cast<std::size_t>(found - plan_.candidates.begin());
   }
@@ -426,30 +483,15 @@ class Planner {
 
   Workload workload_;
   PlanOptions options_;
-  const Limits& limits_;
+  Limits limits_;
+  Budget budget_;
   std::atomic<bool> ended_ = false;  // progress said so
   Plan plan_;
   std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
-  std::vector<std::pair<PlanCandidate, std::string>> over_;
+  std::vector<Row> over_;
 };
 
 }  // namespace
-
-std::string_view name_of(PlanObjective objective) {
-  return kObjectives[static_cast<std::size_t>(objective)];
-}
-std::optional<PlanObjective> objective_named(std::string_view name) {
-  return named<PlanObjective>(kObjectives, name);
-}
-std::string_view name_of(Refusal refusal) {
-  return kRefusalNames[static_cast<std::size_t>(refusal)];
-}
-std::string_view name_of(Vary vary) {
-  return kVaryNames[static_cast<std::size_t>(vary)];
-}
-std::optional<Vary> vary_named(std::string_view name) {
-  return named<Vary>(kVaryNames, name);
-}
 
 Plan make_plan(const io::Config& workload, const PlanOptions& options, const Limits& limits) {
   return Planner(workload, options, limits).run();

@@ -92,8 +92,10 @@ struct PlanCandidate {
   bool proven = false;            ///< no order of these ops on these ranks within the limit is shorter
   bool judged = false;            ///< the target runs it as it is here
   io::Config config = {};
+  bool now = false;  ///< it is what runs now
   Run run = {};
-  /// Of a searched order what a file of it holds: without the ops that the configuration's options add. Else null.
+  /// What a file holds that is to stand for the schedule, where that is not all of it: without the ops that the configuration's options add. Else
+  /// null.
   std::shared_ptr<const Schedule> order = {};
 
   /// A number of `peaks`, or of the run's limits, in the measure of `peak`.

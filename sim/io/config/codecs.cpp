@@ -122,11 +122,6 @@ void StageTimes::write_in(TextWriter& out, const cost::StageNumbers& numbers, Ti
 }
 
 void StageBytes::write_in(TextWriter& out, const cost::StageNumbers& numbers) {
-  // With its unit one byte is a size, without it counts activations (MemorySpec::has_sizes).
-  if (numbers.form == cost::StageNumbers::Form::Scalar && numbers.has_unit) {
-    out.quoted(fmt::format("{}B", numbers.scalar));
-    return;
-  }
   write_stages(numbers, out, [&](std::int64_t bytes) { out << bytes; });
 }
 

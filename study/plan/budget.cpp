@@ -1,0 +1,174 @@
+#include "study/plan/budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <numeric>
+
+#include <pipeloom/error.hpp>
+#include "schedules/generator.hpp"
+#include "study/run/make_schedule.hpp"
+
+namespace pipeloom::study {
+namespace {
+
+/// The part of the budget that simulations of published schedules may take, and what they may take whatever the budget is.
+constexpr double kShare = 0.5;
+constexpr double kAlways = 0.25;
+/// The part of that which a schedule with a search of its own may take: the plan searches orders itself.
+constexpr double kSearchShare = 0.1;
+/// What all runs that a plan keeps may take.
+constexpr double kMostBytes = 1e9;
+/// So much longer than the budget, and so many seconds more, estimates may be wrong; and a busy machine may take so many times as long.
+constexpr double kSlack = 1.25;
+constexpr double kMore = 1;
+constexpr double kBusy = 4;
+
+std::string seconds_text(double seconds) {
+  return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+/// What an op takes of one thread in all passes of an evaluation, and in those of a schedule whose order is played under its costs.
+constexpr double kSecondsPerOp = 0.8e-6;
+constexpr double kSecondsPerPlayedOp = 4e-6;
+constexpr double kSecondsPerSearchedOp = 1.5e-4;
+/// What a run keeps of an op: itself, its tensor, its start and end; and what measuring takes besides.
+constexpr double kBytesPerOp = 72;
+
+/// What a pass through one of `chunks` equal stages of a rank takes, from the work of the ranks of a run.
+UniformCosts costs_like(const Run& run, int chunks) {
+  const Placement& placement = run.schedule->placement();
+  const double passes = static_cast<double>(placement.ranks()) * chunks * placement.replicas();
+  const auto mean = [&](OpKind kind) {
+    double sum = 0;
+    for (const Ticks ticks : run.costs->duration[index_of(kind)]) sum += static_cast<double>(ticks);
+    return static_cast<Ticks>(sum / passes);
+  };
+  UniformCosts out;
+  out.unit = run.costs->unit;
+  out.forward = mean(OpKind::Forward);
+  out.backward = mean(OpKind::Backward);
+  out.backward_input = mean(OpKind::BackwardInput);
+  out.backward_weight = mean(OpKind::BackwardWeight);
+  return out;
+}
+
+/// Without the reasons that refusal() has, which take time to find.
+bool is_taken(const schedules::Generator& generator, const Params& params) {
+  if (generator.accepts && !generator.accepts(params)) return false;
+  return schedules::refusal(generator, params).empty();
+}
+
+/// The schedule's own closed form; 0 where it has none for these parameters.
+double formula_of(const schedules::Generator& generator, const Params& params, const UniformCosts& costs) {
+  for (const schedules::ClosedForm& form : generator.closed_forms)
+    if (form.quantity == "makespan")
+      if (const auto value = form.value(params, costs, Rank(0))) return static_cast<double>(*value);
+  return 0;
+}
+
+/// The work of a rank, and what the last rank waits for its first pass and after its last one. Where weights' gradients wait, they fill the end.
+double way_and_work(const Requirements& takes, const Params& params, const UniformCosts& costs) {
+  const auto forward = static_cast<double>(costs.forward);
+  const auto backward = takes.splits_backward
+                            ? static_cast<double>(costs.backward_input + costs.backward_weight)
+                            : static_cast<double>(costs.backward);
+  const double work = static_cast<double>(params.microbatches) * params.chunks * (forward + backward);
+  const double way = (params.ranks - 1) * (takes.splits_backward ? forward : forward + backward);
+  return work + (takes.bidirectional ? way / 2 : way);
+}
+
+}  // namespace
+
+Promise promise_of(const Variant& variant, const Run* like) {
+  Promise out;
+  if (variant.config.schedule == io::kCustomSchedule) return out;
+  const schedules::Found found = schedules::find(variant.config.schedule);
+  const Requirements& takes = found.generator->requirements;
+  Params params;
+  try {
+    params = params_of(variant.config, found);
+  } catch (const ScheduleError&) {
+    return out;  // it is refused, which costs nothing
+  }
+  const double passes = static_cast<double>(params.ranks) * params.chunks * params.microbatches;
+  const double ops = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
+  const double each = takes.slow_search   ? kSecondsPerSearchedOp
+                      : takes.needs_terms ? kSecondsPerPlayedOp
+                                          : kSecondsPerOp;
+  out.seconds = ops * each;
+  out.bytes = ops * kBytesPerOp;
+  out.is_search = takes.slow_search;
+  if (like == nullptr || !is_taken(*found.generator, params)) return out;
+  out.placement = placement_name(found.generator->placement(params));
+  const UniformCosts costs = costs_like(*like, params.chunks);
+  out.step = formula_of(*found.generator, params, costs);
+  if (out.step == 0) out.step = way_and_work(takes, params, costs);
+  return out;
+}
+
+Budget::Budget(double seconds, int threads) : seconds_(seconds), threads_(std::max(1, threads)) {}
+
+bool Budget::take(const Promise& promise) {
+  const double most = std::max(kShare * seconds_, kAlways) * threads_;
+  if (promise.is_search && promise.seconds > kSearchShare * most) return false;
+  if (spent_ + promise.seconds > most || bytes_ + promise.bytes > kMostBytes) return false;
+  spent_ += promise.seconds;
+  bytes_ += promise.bytes;
+  return true;
+}
+
+std::string Budget::refusal(const Promise& promise) const {
+  if (bytes_ + promise.bytes > kMostBytes)
+    return fmt::format(
+        "not tried: its run takes about {:.2g} GB, and what was simulated before holds {:.2g} of {:.2g} GB",
+        promise.bytes / 1e9, bytes_ / 1e9, kMostBytes / 1e9);
+  return fmt::format(
+      "not tried: it takes about {} to simulate, and others promised more for the budget of {}; give "
+      "a larger --budget",
+      seconds_text(promise.seconds), seconds_text(seconds_));
+}
+
+double Budget::left() const {
+  return std::max(0.0, seconds_ - spent_ / threads_);
+}
+
+bool Budget::is_over() const {
+  const double most = kSlack * seconds_ + kMore;
+  const double worked = static_cast<double>(std::clock() - clock_begin_) / CLOCKS_PER_SEC / threads_;
+  return worked > most || std::chrono::duration<double>(Clock::now() - begin_).count() > kBusy * most;
+}
+
+std::vector<std::size_t> affordable(const std::vector<Variant>& variants, const Run* now,
+                                    const std::function<bool(const std::string&)>& may_be, Budget& budget,
+                                    std::vector<PlanRejected>& why) {
+  std::vector<Promise> promises;
+  for (const Variant& variant : variants) promises.push_back(promise_of(variant, now));
+  std::vector<std::size_t> out(variants.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  std::ranges::stable_sort(out, {}, [&](std::size_t i) { return promises[i].step; });
+  std::erase_if(out, [&](std::size_t i) {
+    if (variants[i].now && now != nullptr) return true;  // it is there already
+    if (!may_be(promises[i].placement))
+      why[i] = {variants[i].name, kOtherPlacement, Refusal::LeftOut};
+    else if (!budget.take(promises[i]))
+      why[i] = {variants[i].name, budget.refusal(promises[i]), Refusal::NotTried};
+    return !why[i].why.empty();
+  });
+  return out;
+}
+
+void require_within(double seconds, const io::Config& config) {
+  const Promise once = promise_of({"", config, ""}, nullptr);
+  if (once.seconds <= kSlack * seconds + kMore) return;
+  throw InputError(
+      Where{"--budget"},
+      fmt::format("to simulate {} once takes about {} and {:.2g} GB, and the budget is {}; give --budget "
+                  "{:.0f} or more, or fewer microbatches or ranks",
+                  config.schedule, seconds_text(once.seconds), once.bytes / 1e9, seconds_text(seconds),
+                  std::ceil(4 * once.seconds)));
+}
+
+}  // namespace pipeloom::study
