@@ -31,11 +31,11 @@ std::string seconds_text(double seconds) {
 }
 
 /// What an op takes of one thread in all passes of an evaluation, and in those of a schedule whose order is played under its costs.
-constexpr double kSecondsPerOp = 0.8e-6;
-constexpr double kSecondsPerPlayedOp = 4e-6;
+constexpr double kSecondsPerOp = 0.15e-6;
+constexpr double kSecondsPerPlayedOp = 0.4e-6;
 constexpr double kSecondsPerSearchedOp = 1.5e-4;
 /// What a run keeps of an op: itself, its tensor, its start and end; and what measuring takes besides.
-constexpr double kBytesPerOp = 72;
+constexpr double kBytesPerOp = 40;
 
 /// What a pass through one of `chunks` equal stages of a rank takes, from the work of the ranks of a run.
 UniformCosts costs_like(const Run& run, int chunks) {
