@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -154,23 +155,27 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-/// As groups_too_short() wants it, where the variant has a rule.
-std::optional<std::int64_t> too_few(const Params& params) {
+/// With equal groups. Early: a second group of more than p microbatches has its last chunk's backwards in front of their forwards.
+/// Padded: two groups of which one is padded do not wait for each other. Both by exhaustive trial, as groups_too_short().
+bool hangs(const Params& params) {
   const std::int64_t p = params.ranks;
+  const std::int64_t n = group_size_of(params);
   switch (variant_of(params)) {
     case Variant::Standard:
-      return 2 * p - 3;
-    case Variant::Short:
-      return p - 2;
-    case Variant::Long:
-      return 2 * p - 2;
-    case Variant::AllForwards:
-      return 0;
-    case Variant::EarlyLast:
-    case Variant::Padded:
       break;
+    case Variant::Short:
+      return groups_too_short(params, p - 2);
+    case Variant::Long:
+      return groups_too_short(params, 2 * p - 2);
+    case Variant::AllForwards:
+      return false;
+    case Variant::EarlyLast:
+      if (params.chunks > 1 && n > p && params.microbatches - n > p) return true;
+      break;
+    case Variant::Padded:
+      return params.microbatches >= 2 * n && groups_too_short(table_of(params), 2 * p - 3);
   }
-  return std::nullopt;
+  return groups_too_short(params, 2 * p - 3);
 }
 
 /// PyTorch draws r blanks in front, the wait for the first gradient behind the warm-up, and a blank before each
@@ -293,8 +298,8 @@ Generator interleaved_1f1b() {
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = hang_rule(too_few, emit).predicate,
-      .accepts = hang_rule(too_few, emit).accepts,
+      .predicate = hang_rule(hangs, emit).predicate,
+      .accepts = hang_rule(hangs, emit).accepts,
       .idle_cells = idle_cells,
       .messages = [](const Params& params, std::shared_ptr<const Schedule> schedule,
                      MessageStyle style) -> std::optional<Program> {

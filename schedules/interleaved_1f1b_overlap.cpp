@@ -60,9 +60,8 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-std::optional<std::int64_t> too_few(const Params& params) {
-  if (is_fused(params)) return std::nullopt;
-  return 2 * std::int64_t{params.ranks} - 2;
+bool hangs(const Params& params) {
+  return groups_too_short(params, 2 * std::int64_t{params.ranks} - 2, !is_fused(params));
 }
 
 std::vector<ClosedForm> closed_forms() {
@@ -117,8 +116,8 @@ Generator interleaved_1f1b_overlap() {
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = hang_rule(too_few, emit).predicate,
-      .accepts = hang_rule(too_few, emit).accepts,
+      .predicate = hang_rule(hangs, emit).predicate,
+      .accepts = hang_rule(hangs, emit).accepts,
       .messages = [](const Params& params, std::shared_ptr<const Schedule> schedule,
                      MessageStyle style) -> std::optional<Program> {
         if (is_fused(params)) return std::nullopt;

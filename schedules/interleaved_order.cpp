@@ -57,12 +57,12 @@ InterleavedOrder::InterleavedOrder(const Params& params) : last_stage_((params.c
   }
 }
 
-bool groups_too_short(const Params& params, std::int64_t too_few) {
+bool groups_too_short(const Params& params, std::int64_t too_few, bool single_is_harmless) {
   const std::int64_t n = group_size_of(params);
   const std::int64_t m = params.microbatches;
   const int v = params.chunks;
   if (v == 1 || m <= n) return false;
-  const int harmless = v == 2 ? 1 : 0;
+  const int harmless = v == 2 && single_is_harmless ? 1 : 0;
   const auto follows_too_soon = [&](std::int64_t next) { return next > harmless && n + next <= too_few; };
   const bool between_full_groups = m >= 2 * n && follows_too_soon(n);
   // Groups of one microbatch on two chunks: two of them after the first act like one group of two.
@@ -71,10 +71,9 @@ bool groups_too_short(const Params& params, std::int64_t too_few) {
   return between_full_groups || between_single_microbatches || before_last_group;
 }
 
-HangRule hang_rule(std::optional<std::int64_t> (*too_few)(const Params&), Schedule (*emit)(const Params&)) {
+HangRule hang_rule(bool (*hangs)(const Params&), Schedule (*emit)(const Params&)) {
   const auto runs = [=](const Params& params) {
-    const auto least = has_equal_groups(params) ? too_few(params) : std::nullopt;
-    return least ? !groups_too_short(params, *least) : !find_hang(emit(params));
+    return has_equal_groups(params) ? !hangs(params) : !find_hang(emit(params));
   };
   const auto text = [=](const Params& params) -> std::string {
     if (runs(params)) return "";

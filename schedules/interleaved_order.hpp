@@ -80,19 +80,18 @@ class InterleavedOrder {
 ///     2(p - 1 - r) + (v - 1) N + 1 + extra                  2p - 3 + extra
 ///     (p - 1 - r) + (v - 1) N + 1                           p - 2
 ///
-/// With v = 2 a single microbatch after the first group is not enough to hang. Found by exhaustive trial
+/// With v = 2 a single microbatch after the first group is not enough to hang, except between steps that are pairs. Found by exhaustive trial
 /// (p <= 11, v <= 5, N <= 2p + 3, four groups and more), which the tests repeat.
-[[nodiscard]] bool groups_too_short(const Params& params, std::int64_t too_few);
+[[nodiscard]] bool groups_too_short(const Params& params, std::int64_t too_few,
+                                    bool single_is_harmless = true);
 
 /// Generator::predicate, which names the cycle, and Generator::accepts of an interleaved schedule.
 struct HangRule {
   std::function<std::string(const Params&)> predicate;
   std::function<bool(const Params&)> accepts;
 };
-/// `too_few` as in groups_too_short(), which says whether equal groups hang. A list of sizes is tried, in O(p m v), and so is
-/// what `too_few` has no number for.
-[[nodiscard]] HangRule hang_rule(std::optional<std::int64_t> (*too_few)(const Params&),
-                                 Schedule (*emit)(const Params&));
+/// `hangs` says whether equal groups do; a list of sizes is tried, in O(p m v).
+[[nodiscard]] HangRule hang_rule(bool (*hangs)(const Params&), Schedule (*emit)(const Params&));
 
 /// PyTorch's round rule, R = max(1, m div p) rounds of N = m / R microbatches, as the defaults of the alias of
 /// this name in this framework: sets params.options.group_size unless it is given; throws ScheduleError if m is no multiple of R.

@@ -85,8 +85,8 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-std::optional<std::int64_t> too_few(const Params& params) {
-  return has_weights_last(params) ? 0 : std::int64_t{params.ranks} - 2;
+bool hangs(const Params& params) {
+  return !has_weights_last(params) && groups_too_short(params, std::int64_t{params.ranks} - 2);
 }
 
 /// The blanks of PyTorch's rule before it aligns the ranks: r in front, p - 1 - r behind the warm-up.
@@ -228,8 +228,8 @@ Generator interleaved_zb() {
       .closed_forms = closed_forms(),
       .placement = loop_placement,
       .emit = whatever_the_costs(emit),
-      .predicate = hang_rule(too_few, emit).predicate,
-      .accepts = hang_rule(too_few, emit).accepts,
+      .predicate = hang_rule(hangs, emit).predicate,
+      .accepts = hang_rule(hangs, emit).accepts,
       .idle_cells = idle_cells,
   };
 }

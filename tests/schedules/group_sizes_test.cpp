@@ -79,6 +79,28 @@ TEST_CASE("lists that are taken run, and those that are refused hang", "[schedul
   CHECK(refused > 100);
 }
 
+TEST_CASE("variants of interleaved orders are refused where they hang, and only there", "[schedules]") {
+  int refused = 0;
+  for (const std::string name : {"interleaved-1f1b", "interleaved-1f1b-overlap", "interleaved-zb"})
+    for (const std::string& variant : find(name).generator->requirements.variants)
+      for (int p = 1; p <= 4; ++p)
+        for (int v = 1; v <= 3; ++v)
+          for (int n = 1; n <= 2 * p + 2; ++n)
+            for (int m = 1; m <= 3 * n + 2; ++m) {
+              const Generator& generator = *find(name).generator;
+              const Params one{.ranks = p,
+                               .microbatches = m,
+                               .chunks = v,
+                               .options = {.group_size = n, .variant = variant}};
+              Emission unused;
+              const bool hangs = find_hang(generator.emit(one, {}, unused)).has_value();
+              INFO(name << ' ' << variant << " p = " << p << ", m = " << m << ", v = " << v << ", N = " << n);
+              CHECK(generator.accepts(one) == !hangs);
+              refused += hangs ? 1 : 0;
+            }
+  CHECK(refused > 1000);
+}
+
 TEST_CASE("what is wrong with a list is said, and what to write instead", "[schedules]") {
   CHECK(
       why_not("interleaved-1f1b", params(4, 13, std::vector{5, 4, 3})) ==
