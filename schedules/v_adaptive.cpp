@@ -2,11 +2,11 @@
 // many as there are.
 //
 // Source: Qi et al., "Pipeline Parallelism with Controllable Memory" (2024, arXiv 2405.15362), the adaptive scheduler: building blocks,
-// repeated, with their ends reworked, the cheapest at real times kept (v_adaptive_order.hpp).
+// repeated, with their ends reworked, the cheapest at real times kept. Here they are where the search for orders begins (v_adaptive_order.hpp).
 //
 // p = 4, m = 8, F = I = W, a limit of 4 microbatches: no rank idles between its first and its last op, as in zbv's order.
 //
-// Requires: v = 2; any p, m. The search takes seconds from some thousand ops on.
+// Requires: v = 2; any p, m. The search takes up to a second.
 //
 // Closed forms, equal stages, no transfers, F = I = W per chunk pass, a limit of k chunk passes (k even: whole microbatches), p < k <= 2p,
 // m >= 2p: max_window (6m + max(0, 6p - 3k - 1)) F.
@@ -20,7 +20,6 @@
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/v_adaptive_order.hpp"
-#include "schedules/zbv_auto_order.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -36,16 +35,6 @@ namespace {
                   limit.text, activations_text(terms.memory, bytes), (bytes + each - 1) / each));
 }
 
-/// The order of zbv-auto where it is cheaper: it too is within the limit.
-void take_cheaper(const Params& params, const Terms& terms, const ActivationLimit& limit,
-                  VAdaptiveOrder& order) {
-  if (!terms.costs.microbatch_scale.empty()) return;  // it looks at equal microbatches only
-  auto found = zbv_auto_order(terms, params.ranks, params.microbatches, limit.bytes);
-  auto* other = std::get_if<ZbvAutoResult>(&found);
-  if (other == nullptr || other->cost >= order.cost) return;
-  order = {std::move(other->schedule), other->cost, "zbv-auto"};
-}
-
 Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   require_summable(params, terms);
   const ActivationLimit limit = activation_limit(params, v_placement(params), terms.memory);
@@ -53,7 +42,6 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
   if (std::holds_alternative<SearchCancelled>(found)) throw Stopped();
   if (const auto* least = std::get_if<LeastLimit>(&found)) refuse(params, terms, limit, *least);
   auto& order = std::get<VAdaptiveOrder>(found);
-  take_cheaper(params, terms, limit, order);
   emission.limit = limit.text;
   emission.setting = order.origin;
   return std::move(order.schedule);
@@ -96,7 +84,7 @@ Generator v_adaptive() {
           "their fixed "
           "orders idle. Never worse than they are where they fit the limit (options.memory_limit, "
           "memory.limit_bytes). "
-          "The search takes seconds for large runs.",
+          "The search takes up to a second for large runs.",
       .requirements = {.min_chunks = 2,
                        .max_chunks = 2,
                        .default_chunks = 2,

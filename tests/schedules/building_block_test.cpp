@@ -8,6 +8,8 @@
 namespace pipeloom::schedules::building_block_test {
 namespace {
 
+using orders::Letter;
+
 BuildingBlock v_half_block(int p) {
   BuildingBlock block;
   const int turn = p % 2 == 0 ? 3 : 0;
@@ -16,27 +18,21 @@ BuildingBlock v_half_block(int p) {
   return block;
 }
 
-/// Kinds of a rank's passes in order.
-std::vector<Pass> passes_of(const Schedule& schedule, Rank rank) {
-  std::vector<Pass> passes;
+/// A rank's ops in order, without their microbatches.
+std::vector<Letter> letters_of(const Schedule& schedule, Rank rank) {
+  std::vector<Letter> letters;
   for (const Op op : schedule.queue(rank)) {
-    const bool up = op.stage().value() >= schedule.ranks();
-    switch (op.kind()) {
-      case OpKind::Forward:
-        passes.push_back(up ? Pass::Forward1 : Pass::Forward0);
-        break;
-      case OpKind::BackwardWeight:
-        passes.push_back(up ? Pass::Weight1 : Pass::Weight0);
-        break;
-      default:
-        passes.push_back(up ? Pass::Input1 : Pass::Input0);
-    }
+    const std::size_t chunk = op.stage().value() >= schedule.ranks() ? 1 : 0;
+    const bool is_forward = op.kind() == OpKind::Forward;
+    const bool is_weight = op.kind() == OpKind::BackwardWeight;
+    letters.push_back(orders::letter(
+        chunk, is_forward ? orders::kForward : (is_weight ? orders::kWeight : orders::kInput)));
   }
-  return passes;
+  return letters;
 }
 
-/// `order` with the pass kinds of one microbatch put in at the middle.
-bool is_one_period_longer(const std::vector<Pass>& order, const std::vector<Pass>& longer,
+/// `order` with the letters of one microbatch put in at the middle.
+bool is_one_period_longer(const std::vector<Letter>& order, const std::vector<Letter>& longer,
                           std::size_t period) {
   if (longer.size() != order.size() + period) return false;
   const auto middle = static_cast<std::ptrdiff_t>(order.size() / 2);
@@ -53,8 +49,8 @@ TEST_CASE("building blocks: a drawn-out order is the order made pass by pass") {
       const int m = 4 * p + 8 + more;
       const BuildingBlock block = v_half_block(p);
       const Schedule schedule = emit_block(block, m);
-      const auto orders = block_orders(block, m);
-      for (Rank rank{0}; rank < Rank(p); ++rank) CHECK(passes_of(schedule, rank) == orders[rank.at()]);
+      const auto words = block_words(block, m);
+      for (Rank rank{0}; rank < Rank(p); ++rank) CHECK(letters_of(schedule, rank) == words[rank.at()]);
     }
 }
 
@@ -71,7 +67,7 @@ TEST_CASE("building blocks: from 4 p + 8 microbatches on, one more adds one peri
       const Schedule longer = make(generator, more);
       INFO(name << ", p = " << p);
       for (Rank rank{0}; rank < Rank(p); ++rank)
-        CHECK(is_one_period_longer(passes_of(schedule, rank), passes_of(longer, rank), period));
+        CHECK(is_one_period_longer(letters_of(schedule, rank), letters_of(longer, rank), period));
     }
 }
 

@@ -51,6 +51,7 @@ class Chain {
     }
   }
   [[nodiscard]] std::int64_t done() const { return done_; }
+  [[nodiscard]] std::int64_t allowed() const { return allowed_; }
   [[nodiscard]] double share() const { return static_cast<double>(done_) / static_cast<double>(allowed_); }
 
  private:

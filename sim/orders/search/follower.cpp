@@ -22,15 +22,51 @@ Follower::Follower(const Problem& problem)
 
 void Follower::restart(const Order& order) {
   std::ranges::fill(started_, 0);
+  sequence_.clear();
+  least_bias_ = std::ranges::min(freedom_->bias);
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    ranks_[rank] = {};
+    RankState& state = ranks_[rank];
+    state.weights.clear();
+    state = {.weights = std::move(state.weights)};
     words_[rank] = order.words[rank];
+    if (freedom_->free_weights)
+      std::erase_if(words_[rank], [](Letter letter) { return pass_of(letter) == kWeight; });
     auto& behind = behind_[rank];
     behind.resize(words_[rank].size());
     for (std::uint32_t i = 0; i < behind.size(); ++i) behind[i] = i + 1;
     out_.words[rank].clear();
     events_.emplace(0, rank);
   }
+}
+
+std::vector<Ticks> Follower::latest_starts() const {
+  std::vector<Ticks> starts(end_.size());
+  std::vector<Ticks> behind(ranks_.size());  // [rank]: when what comes behind must start
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) behind[rank] = problem_.origin[rank] + value_;
+  for (std::size_t i = sequence_.size(); i-- > 0;) {
+    const std::uint32_t op = sequence_[i];
+    const Row& row = rows_[op / problem_.microbatches];
+    Ticks end = behind[row.rank];
+    if (row.consumer != kNoRow)
+      end = std::min(end, starts[row.consumer * problem_.microbatches + op % problem_.microbatches] -
+                              rows_[row.consumer].delay);
+    starts[op] = behind[row.rank] = end - row.duration;
+  }
+  return starts;
+}
+
+double Follower::pace() const {
+  const std::size_t m = problem_.microbatches;
+  const std::size_t from = (m - 1) / 3;
+  const std::size_t to = std::min(std::max(from + 1, 2 * m / 3), m - 1);
+  if (to <= from) return 0;
+  const std::size_t row = kInput * m;  // of stage 0
+  return static_cast<double>(end_[row + to] - end_[row + from]) / static_cast<double>(to - from);
+}
+
+/// With free weights, what a W behind an op of the row gives back, below 0.
+Bytes Follower::given_behind(std::size_t row) const {
+  return freedom_->free_weights && row % 3 == kInput ? rows_[row + 1].at_end : 0;
 }
 
 /// When the next op of the row has what it waits for; kMaxTicks where that is not known.
@@ -47,41 +83,58 @@ Ticks Follower::play(const Order& order, const Freedom& freedom) {
   while (!events_.empty()) {
     const auto [time, rank] = events_.top();
     events_.pop();
-    if (ranks_[rank].free <= time && ranks_[rank].first < words_[rank].size()) decide(rank, time);
+    if (ranks_[rank].free <= time && (ranks_[rank].first < words_[rank].size() || ranks_[rank].has_weight()))
+      decide(rank, time);
   }
-  Ticks value = 0;
+  value_ = 0;
   mean_ = 0;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const Ticks late = ranks_[rank].free - problem_.origin[rank];
-    value = std::max(value, late);
+    value_ = std::max(value_, late);
     mean_ += static_cast<double>(late) / static_cast<double>(ranks_.size());
   }
-  return value;
+  return value_;
 }
 
-/// Candidates among the first `reach` ops that have not started: the first of each row, where all that it passes still has room.
-void Follower::collect(std::size_t rank, std::int32_t reach) {
+/// Candidates among the first `reach` ops that have not started, as far as one could be chosen: the first of each row, where all that it
+/// passes still has room. Free weights count as if each ran right behind its I.
+void Follower::collect(std::size_t rank, Ticks time, std::int32_t reach) {
   candidates_.clear();
   ++collections_;
   const auto& word = words_[rank];
   const Bytes limit = problem_.limit[rank];
-  Bytes held = ranks_[rank].held;
+  const Bytes now = ranks_[rank].held - ranks_[rank].pending;
+  Bytes held = now;
   Bytes most = held;  // of those that are passed
   std::uint32_t before = kNone;
   std::uint32_t place = ranks_[rank].first;
+  const std::size_t letters = (freedom_->free_weights ? 2 : 3) * problem_.stages_of[rank].size();
+  std::size_t met = 0;
+  std::int32_t nearest = kFar;  // of those that can start now
   for (std::int32_t away = 0; away < reach && place < word.size(); ++away) {
+    if (nearest <= away + least_bias_) return;
     const std::size_t row = row_at(rank, place);
     const Row& op = rows_[row];
-    const Bytes takes = std::max<Bytes>({op.at_start, op.at_start + op.at_end, 0});
+    const Bytes most_of_op = std::max(op.at_start, op.at_start + op.at_end);
+    const Bytes after = op.at_start + op.at_end + given_behind(row);
     if (seen_[word[place]] != collections_) {
       seen_[word[place]] = collections_;
       const bool fits =
           away == 0 || limit == kNoLimit ||
-          (takes <= limit - ranks_[rank].held && std::max<Bytes>(op.at_start + op.at_end, 0) <= limit - most);
-      if (fits) candidates_.push_back({place, before, away + freedom_->bias[row], arrival(row)});
+          (std::max<Bytes>(most_of_op, 0) <= limit - now && std::max<Bytes>(after, 0) <= limit - most);
+      if (fits) {
+        const Ticks arrives = arrival(row);
+        const bool may_be_late = !freedom_->latest.empty() && arrives != kMaxTicks;
+        const Ticks due =
+            may_be_late ? std::max(arrives, freedom_->latest[row * problem_.microbatches + started_[row]])
+                        : arrives;
+        candidates_.push_back({place, before, away + freedom_->bias[row], arrives, due});
+        if (candidates_.back().arrival <= time) nearest = std::min(nearest, candidates_.back().away);
+      }
+      if (++met == letters) return;
     }
-    most = std::max({most, held + op.at_start, held + op.at_start + op.at_end});
-    held += op.at_start + op.at_end;
+    most = std::max(most, held + most_of_op);
+    held += after;
     before = place;
     place = behind_[rank][place];
   }
@@ -96,14 +149,31 @@ std::optional<Follower::Candidate> Follower::choice(std::size_t rank, Ticks now)
   if (best->place == ranks_[rank].first) return *best;
   const Ticks wait = rows_[row_at(rank, best->place)].duration * freedom_->patience / 100;
   for (const Candidate& one : candidates_)
-    if (one.away < best->away && one.arrival != kMaxTicks && one.arrival < now + wait) return std::nullopt;
+    if (one.away < best->away && one.due != kMaxTicks && one.due < now + wait) return std::nullopt;
   return *best;
+}
+
+/// Whether the op fits beside what free weights have not given back yet.
+bool Follower::has_room(std::size_t rank, const Candidate& op) const {
+  const Row& row = rows_[row_at(rank, op.place)];
+  const Bytes takes = std::max(row.at_start, row.at_start + row.at_end);
+  return ranks_[rank].pending == 0 || takes <= problem_.limit[rank] - ranks_[rank].held;
+}
+
+/// Whether the op whose turn it is comes so soon that the next free weight stays.
+bool Follower::waits_for_turn(std::size_t rank, Ticks now) const {
+  const RankState& state = ranks_[rank];
+  if (candidates_.empty() || candidates_.front().due == kMaxTicks) return false;
+  const Ticks duration = rows_[row_of(problem_, rank, state.weights[state.weights_run])].duration;
+  return candidates_.front().due < now + duration * freedom_->weight_patience / 100;
 }
 
 void Follower::decide(std::size_t rank, Ticks now) {
   const bool free = now >= freedom_->from && now < freedom_->until;
-  collect(rank, free ? freedom_->reach[rank] : 1);
-  if (const auto op = choice(rank, now)) return start(rank, *op, now);
+  collect(rank, now, free ? freedom_->reach[rank] : 1);
+  const auto op = choice(rank, now);
+  if (op && has_room(rank, *op)) return start(rank, *op, now);
+  if (ranks_[rank].has_weight() && (op || !waits_for_turn(rank, now))) return start_weight(rank, now);
   Ticks next = kMaxTicks;
   for (const Candidate& one : candidates_)
     if (one.arrival > now) next = std::min(next, one.arrival);
@@ -111,15 +181,34 @@ void Follower::decide(std::size_t rank, Ticks now) {
 }
 
 void Follower::start(std::size_t rank, const Candidate& op, Ticks now) {
-  const std::size_t r = row_at(rank, op.place);
+  RankState& state = ranks_[rank];
+  const Letter letter = words_[rank][op.place];
+  (op.before == kNone ? state.first : behind_[rank][op.before]) = behind_[rank][op.place];
+  if (freedom_->free_weights && pass_of(letter) == kInput) {
+    state.weights.push_back(letter + 1U);
+    state.pending -= given_behind(row_of(problem_, rank, letter));
+  }
+  run(rank, letter, now);
+}
+
+void Follower::start_weight(std::size_t rank, Ticks now) {
+  RankState& state = ranks_[rank];
+  const Letter letter = state.weights[state.weights_run++];
+  state.pending += rows_[row_of(problem_, rank, letter)].at_end;
+  run(rank, letter, now);
+}
+
+void Follower::run(std::size_t rank, Letter letter, Ticks now) {
+  const std::size_t r = row_of(problem_, rank, letter);
   const Row& row = rows_[r];
   const std::uint32_t k = started_[r]++;
   RankState& state = ranks_[rank];
   state.free = now + row.duration;
   state.held += row.at_start + row.at_end;
-  end_[r * problem_.microbatches + k] = state.free;
-  (op.before == kNone ? state.first : behind_[rank][op.before]) = behind_[rank][op.place];
-  out_.words[rank].push_back(words_[rank][op.place]);
+  const auto op = static_cast<std::uint32_t>(r * problem_.microbatches + k);
+  end_[op] = state.free;
+  sequence_.push_back(op);
+  out_.words[rank].push_back(letter);
   events_.emplace(state.free, static_cast<std::uint32_t>(rank));
   if (row.consumer == kNoRow || started_[row.consumer] != k) return;
   events_.emplace(state.free + rows_[row.consumer].delay, rows_[row.consumer].rank);
@@ -144,14 +233,18 @@ class FreedomDrawer {
     freedom_.bias.resize(3 * stages_);
   }
 
-  /// For an order that is `length` long.
-  const Freedom& draw(Ticks length) {
+  /// For an order that is `length` long and whose ops must start at `latest`.
+  const Freedom& draw(Ticks length, const std::vector<Ticks>& latest) {
     constexpr std::array<std::int32_t, 9> kReaches = {2, 3, 4, 6, 8, 12, 16, 24, 40};
     const std::int32_t reach = kReaches[random_.below(kReaches.size())];
     draw_ranks(reach);
     draw_times(static_cast<double>(length));
     draw_bias(reach);
     freedom_.patience = random_.below(4) == 0 ? 0 : random_.between(0, 150);
+    freedom_.free_weights = random_.below(3) == 0;
+    freedom_.weight_patience = random_.between(0, 150);
+    freedom_.latest.clear();
+    if (random_.below(2) == 0) freedom_.latest = latest;
     return freedom_;
   }
 
@@ -196,13 +289,15 @@ Best follow(const Problem& problem, const Order& from, double heat, Chain& chain
   const auto cost = static_cast<std::int64_t>(4 * problem.num_ops());
   Best best{.order = from, .value = follower.play(from, none), .mean = follower.mean_lateness()};
   Order now = from;
+  std::vector<Ticks> latest = follower.latest_starts();
   double energy = energy_of(best.value, best.mean);
   while (chain.spend(cost)) {
-    const Ticks value = follower.play(now, freedoms.draw(best.value));
+    const Ticks value = follower.play(now, freedoms.draw(best.value, latest));
     const double mean = follower.mean_lateness();
     const double worse = energy_of(value, mean) - energy;
     if (!accepts(worse, heat * mean_duration(problem), chain)) continue;
     now = follower.words();
+    latest = follower.latest_starts();
     energy += worse;
     if (!best.improves(value, mean)) continue;
     best = {.order = now, .value = value, .mean = mean, .work = chain.done()};

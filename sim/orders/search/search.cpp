@@ -6,6 +6,7 @@
 
 #include "sim/orders/exact/proof.hpp"
 #include "sim/orders/search/anneal.hpp"
+#include "sim/orders/search/block_search.hpp"
 #include "sim/orders/search/chains.hpp"
 #include "sim/orders/search/follower.hpp"
 #include "sim/orders/search/policy_search.hpp"
@@ -29,6 +30,8 @@ struct Shares {
 constexpr Shares kOneStage = {0.5, 0.25, 0.5};
 /// Where ranks have several stages, policies come less close to the best order.
 constexpr Shares kSeveralStages = {0.25, 0.25, 0.75, 2};
+/// Where blocks have given orders to begin with, policies hardly ever come to better ones.
+constexpr Shares kBehindBlocks = {0, 0.5, 0.75, 2};
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
@@ -43,12 +46,14 @@ class Search {
   std::optional<FoundOrder> run(const std::vector<StartOrder>& starts) {
     found_.bound = best_bound(problem_);
     take_starts(starts);
-    take_policies();
+    if (!done()) take_blocks();
+    if (!done()) take_policies();
     if (!done() && found_.value != kMaxTicks) try_to_prove(kFirstProof);
-    if (!done() && !policies_.empty()) improve_policies();
-    if (!done() && found_.value != kMaxTicks) improve_orders(follow, shares_.following, "following");
+    if (!done() && !policies_.empty() && shares_.policies > 0) improve_policies();
+    if (!done() && found_.value != kMaxTicks)
+      improve_orders(follow, shares_.following, "following", followed());
     for (int round = 0; round < shares_.rounds && !done() && found_.value != kMaxTicks; ++round)
-      improve_orders(anneal, shares_.annealing / shares_.rounds, "annealing");
+      improve_orders(anneal, shares_.annealing / shares_.rounds, "annealing", annealed());
     if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
@@ -88,6 +93,21 @@ class Search {
     for (const StartOrder& start : starts) {
       if (!keeps_limits(problem_, start.order)) continue;
       if (const auto value = value_of(problem_, start.order)) take(start.order, *value, start.name);
+    }
+  }
+
+  /// Orders of a V that begin with building blocks. They are where chains begin to follow: what begins best does not always end best.
+  void take_blocks() {
+    std::vector<BlockOrder> found;
+    const std::int64_t work =
+        options_.block_work > 0 ? options_.block_work : work_of(static_cast<double>(kChains));
+    run_chains(1, enough(), work, 0,
+               [&](std::size_t, Chain& chain) { found = search_blocks(problem_, chain); });
+    if (found.empty()) return;
+    shares_ = kBehindBlocks;
+    for (BlockOrder& one : found) {
+      take(one.best.order, one.best.value, one.name);
+      blocks_.push_back(std::move(one.best));
     }
   }
 
@@ -139,7 +159,7 @@ class Search {
     std::vector<RankedPolicy> best(kChains);
     // What is enough for the whole says nothing of a problem with fewer microbatches.
     const Ticks least = options_.runners_up > 0 || !smaller ? enough() : best_bound(*smaller).value;
-    run_chains(least, shares_.policies, [&](std::size_t i, Chain& chain) {
+    run_chains(kChains, least, work_of(shares_.policies), shares_.policies, [&](std::size_t i, Chain& chain) {
       RankedPolicy first = policies_[i % policies_.size()];
       Player player(problem);
       first.value = player.play(first.policy).value_or(kMaxTicks);
@@ -150,13 +170,29 @@ class Search {
     for (const RankedPolicy& found : best) play(player, found.policy);
   }
 
+  /// Where each chain begins.
+  using Starts = std::array<const Order*, kChains>;
+
   /// Hot chains from the best that a policy gave and what came of it, cold ones from the best of all.
+  [[nodiscard]] Starts annealed() const {
+    Starts out = {};
+    for (std::size_t i = 0; i < kChains; ++i) out[i] = is_own(i) ? &own_order_ : &found_.order;
+    return out;
+  }
+  /// The first from the best of all, others from orders that begin with blocks, where there are any.
+  [[nodiscard]] Starts followed() const {
+    if (blocks_.empty()) return annealed();
+    Starts out = {};
+    for (std::size_t i = 0; i < kChains; ++i)
+      out[i] = i > 0 && i < blocks_.size() ? &blocks_[i].order : &found_.order;
+    return out;
+  }
+
   template <class Improve>
-  void improve_orders(const Improve& improve, double share, const std::string& origin) {
+  void improve_orders(const Improve& improve, double share, const std::string& origin, const Starts& from) {
     std::vector<Best> best(kChains);
-    run_chains(enough(), share, [&](std::size_t i, Chain& chain) {
-      best[i] = improve(problem_, is_own(i) ? own_order_ : found_.order, kHeats[i], chain);
-    });
+    run_chains(kChains, enough(), work_of(share), share,
+               [&](std::size_t i, Chain& chain) { best[i] = improve(problem_, *from[i], kHeats[i], chain); });
     for (std::size_t i = 0; i < kChains; ++i)
       if (is_own(i) && best[i].value < own_value_) {
         own_value_ = best[i].value;
@@ -184,20 +220,24 @@ class Search {
     if (found.complete) found_.bound = {"proof", found_.value};
   }
 
-  /// Runs `work(i, chain)` for all chains on the threads, asking the caller meanwhile whether to go on.
+  [[nodiscard]] std::int64_t work_of(double share) const {
+    return static_cast<std::int64_t>(share * static_cast<double>(options_.work));
+  }
+
+  /// Runs `work(i, chain)` for `count` chains on the threads, asking the caller meanwhile whether to go on.
   template <class Work>
-  void run_chains(Ticks least, double share, const Work& work) {
+  void run_chains(std::size_t count, Ticks least, std::int64_t allowed, double share, const Work& work) {
     ++phase_;
-    const auto allowed = static_cast<std::int64_t>(share * static_cast<double>(options_.work));
     Shared shared{.bound = least, .enough = std::numeric_limits<std::int64_t>::max()};
     orders::run_chains(
-        kChains, options_.threads,
+        count, options_.threads,
         [&](std::size_t i) {
           Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, allowed);
           work(i, chain);
         },
         [&](std::size_t ended) {
-          ask(shared, (spent_ + share * static_cast<double>(ended) / kChains) / shares_.all());
+          ask(shared,
+              (spent_ + share * static_cast<double>(ended) / static_cast<double>(count)) / shares_.all());
         });
     spent_ += share;
   }
@@ -216,7 +256,8 @@ class Search {
   Order own_order_;
   Ticks own_value_ = kMaxTicks;
   std::vector<RankedPolicy> policies_;
-  std::vector<Best> seen_;  // where runners-up are wanted: all that were near the best then
+  std::vector<Best> blocks_;  // orders that begin with blocks, best first
+  std::vector<Best> seen_;    // where runners-up are wanted: all that were near the best then
   std::uint64_t phase_ = 0;
   double spent_ = 0;  // share of the work, by the phases before
   bool stopped_ = false;

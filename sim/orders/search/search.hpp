@@ -32,6 +32,8 @@ struct SearchOptions {
   /// Ops to be timed by one chain of policies and annealing together, and a quarter as many by one that follows orders; about 30 to 100
   /// million a second.
   std::int64_t work = 20'000'000;
+  /// Ops to be timed of orders that begin with building blocks, where the placement is a V, before all else; 0: four times `work`.
+  std::int64_t block_work = 0;
   std::uint64_t seed = 1;
   int threads = 1;
   /// How many other orders of nearly the best value to keep. With any the search does all of its work, though an order be proven the best: what
@@ -50,8 +52,8 @@ struct FoundOrder {
   Order order = {};
   Ticks value = kMaxTicks;
   Bound bound = {};  ///< the best of all_bounds(); "proof": all orders that could be shorter were tried
-  std::string origin = {};             ///< a start's name, "policy", "following", "annealing", "proof"
-  bool proven = false;                 ///< no order is better
+  std::string origin = {};  ///< a start's name, "block ..", "policy", "following", "annealing", "proof"
+  bool proven = false;      ///< no order is better
   std::vector<Order> runners_up = {};  ///< best first, all different, within 2 % of the value
   /// (value - bound) / bound; 0 where the bound is 0.
   [[nodiscard]] double gap() const {
