@@ -182,16 +182,27 @@ class ScheduleVariants {
     if (!takes.takes.has(Option::GroupSize) || variant.config.options.group_size ||
         chunks_of(variant.config) < 2 || !options_.vary.has(Vary::Schedule))
       return;
+    for (const int size : group_sizes(workload_.config))
+      add_grouped(variant, size, fmt::format(" N={}", size), out);
+    const int rest = workload_.config.microbatches % workload_.config.ranks;
+    if (rest == 0 || workload_.config.microbatches < 2 * workload_.config.ranks || takes.equal_groups) return;
+    // The remainder in the first group, as Paddle's dynamic graph has it.
+    const int ranks = workload_.config.ranks;
+    std::vector<int> sizes(static_cast<std::size_t>(workload_.config.microbatches / ranks), ranks);
+    sizes.front() += rest;
+    add_grouped(variant, sizes, fmt::format(" N={},{},..", sizes.front(), ranks), out);
+  }
+
+  static void add_grouped(const Variant& variant, const GroupSize& size, const std::string& words,
+                          std::vector<Variant>& out) {
     const schedules::Found found = schedules::find(variant.config.schedule);
-    for (const int size : group_sizes(workload_.config)) {
-      Variant other = variant;
-      other.now = false;
-      other.name += fmt::format(" N={}", size);
-      other.config.options.group_size = size;
-      io::mark_given(other.config, "options.group_size");
-      if (schedules::refusal(*found.generator, params_of(other.config, found)).empty())
-        out.push_back(std::move(other));
-    }
+    Variant other = variant;
+    other.now = false;
+    other.name += words;
+    other.config.options.group_size = size;
+    io::mark_given(other.config, "options.group_size");
+    if (schedules::refusal(*found.generator, params_of(other.config, found)).empty())
+      out.push_back(std::move(other));
   }
 
   const Workload& workload_;

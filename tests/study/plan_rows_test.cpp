@@ -247,6 +247,8 @@ TEST_CASE("interleaved orders are tried with every legal size of groups") {
   };
   CHECK(best(6, "interleaved-1f1b v=4 N=6") == 81 * kUnit);
   CHECK(best(7, "interleaved-1f1b v=4 N=7") == 93 * kUnit);
+  // m = 13: the remainder in the first group of 5 takes 87 with two stages a rank of F + B = 3; groups of 4 take 98, of 5 take 89 (Paddle's dynamic graph).
+  CHECK(best(13, "interleaved-1f1b N=5,4,..") == 2 * 87 * kUnit);
   for (const char* name :
        {"interleaved-1f1b v=4 N=5", "interleaved-1f1b v=4 N=6", "interleaved-1f1b v=4 N=10"})
     CHECK(best(10, name) == 129 * kUnit);
