@@ -130,6 +130,14 @@ bool agree(const std::vector<double>& logs, double value) {
   return static_cast<double>(there) >= kAgree * static_cast<double>(logs.size());
 }
 
+/// Whether the medians of the first half of the steps and of the second lie on the side of `value`, more than half as far; of one step, and of
+/// values of several cells in one, there are no halves. `logs` are by step.
+bool both_halves_agree(const std::vector<double>& logs, double value) {
+  if (logs.size() < 2) return true;
+  const auto middle = logs.begin() + static_cast<std::ptrdiff_t>((logs.size() + 1) / 2);
+  return median_of({logs.begin(), middle}) / value > 0.5 && median_of({middle, logs.end()}) / value > 0.5;
+}
+
 bool counts(double value, double error, double z) {
   return std::abs(std::exp(value) - 1) >= kLeastException && std::abs(value) > z * error;
 }
@@ -168,7 +176,8 @@ std::optional<Found> find_op(const Cell& cell, Repeats& of, double common, doubl
   for (double& log : of.logs) log -= common;
   const double value = median_of(of.logs);
   const double error = median_error(cell.sigma, static_cast<double>(of.logs.size()));
-  if (!counts(value, error, z) || !agree(of.logs, value)) return std::nullopt;
+  if (!counts(value, error, z) || !agree(of.logs, value) || !both_halves_agree(of.logs, value))
+    return std::nullopt;
   for (double& log : of.logs) log -= value;
   cost::CostRow row;
   row.kind = cell.kind;

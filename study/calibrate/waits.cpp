@@ -138,33 +138,70 @@ void for_each_back_to_back(const Wiring& wiring, const std::vector<MeasuredStep>
 /// By the op before, the op after and the messages of both.
 using Gaps = std::map<std::tuple<OpKind, OpKind, int>, std::vector<Ticks>>;
 
+/// In medians of gaps: longer ones are single pauses.
+constexpr Ticks kLongest = 12;
+
+/// Whether every step has such pauses, so that the next run has them too.
+bool pauses_often(const Gaps& found, std::size_t steps) {
+  if (steps < 2) return false;
+  std::ptrdiff_t pauses = 0;
+  for (const auto& [name, gaps] : found) {
+    const Ticks median = sample_of(gaps).median;
+    if (median <= 0) continue;
+    pauses += std::count_if(gaps.begin(), gaps.end(), [&](Ticks gap) { return gap > kLongest * median; });
+  }
+  return pauses >= static_cast<std::ptrdiff_t>(steps);
+}
+
+/// Their mean, which is what a rank loses by them, without single long pauses unless they are `often`. REQUIRES: not empty.
+Ticks mean_gap(std::vector<Ticks> gaps, bool often) {
+  const Ticks median = sample_of(gaps).median;
+  if (median <= 0) return median;
+  if (!often) std::erase_if(gaps, [&](Ticks gap) { return gap > kLongest * median; });
+  TickSum sum;
+  for (const Ticks gap : gaps) sum += TickSum::times(gap, 1);
+  return static_cast<Ticks>(sum.value() / static_cast<std::int64_t>(gaps.size()));
+}
+
 /// What lies between any two entries lies between those that have no messages, and is no more than what lies between others.
-Ticks between_any(const std::vector<BackToBack>& found) {
+Ticks between_any(const Gaps& found, bool often) {
   std::optional<Ticks> without;
   Ticks most = kMaxTicks;
-  for (const BackToBack& one : found) {
-    if (one.gap.count < kFewest) continue;
-    most = std::min(most, one.gap.median);
-    if (one.messages == 0) without = std::min(without.value_or(kMaxTicks), one.gap.median);
+  for (const auto& [name, gaps] : found) {
+    if (gaps.size() < kFewest) continue;
+    const Ticks mean = mean_gap(gaps, often);
+    most = std::min(most, mean);
+    if (std::get<2>(name) == 0) without = std::min(without.value_or(kMaxTicks), mean);
   }
   return without ? std::max<Ticks>(0, std::min(*without, most)) : 0;
 }
 
+/// A rank that is idle for longer than this was not only between two entries.
+Ticks longest_gap(const Gaps& found) {
+  std::vector<Ticks> all;
+  for (const auto& [name, gaps] : found) all.insert(all.end(), gaps.begin(), gaps.end());
+  if (all.size() < kFewest) return 0;
+  std::sort(all.begin(), all.end());
+  return std::max<Ticks>(0, std::min(2 * all[all.size() * 9 / 10], kLongest * all[all.size() / 2]));
+}
+
 /// Such that all gaps together are as long as they are: where kinds differ, no other number gives a rank its time.
-Ticks time_per_message(const std::vector<BackToBack>& found, Ticks between) {
+Ticks time_per_message(const Gaps& found, bool often, Ticks between) {
   TickSum time;
   std::int64_t messages = 0;
-  for (const BackToBack& one : found) {
-    if (one.messages == 0) continue;
-    const auto count = static_cast<std::int64_t>(one.gap.count);
-    time += TickSum::times(one.gap.median - between, count);
-    messages += one.messages * count;
+  for (const auto& [name, gaps] : found) {
+    const int each = std::get<2>(name);
+    if (each == 0) continue;
+    const auto count = static_cast<std::int64_t>(gaps.size());
+    time += TickSum::times(mean_gap(gaps, often) - between, count);
+    messages += each * count;
   }
   if (messages < static_cast<std::int64_t>(kFewest)) return 0;
   return static_cast<Ticks>(std::max<TickSum::Wide>(0, time.value()) / messages);
 }
 
-void find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
+/// Returns how long a rank may be idle between entries that wait for nothing.
+Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
   const std::vector<Ticks> smallest = smallest_gaps(wiring, steps);
   Gaps gaps;
   for_each_back_to_back(wiring, steps, smallest, [&](std::size_t e, std::uint32_t previous, Ticks gap) {
@@ -173,41 +210,49 @@ void find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps
     const OpKind after = wiring.parts_of(e).front().op.kind();
     gaps[{before, after, messages}].push_back(gap);
   });
+  const bool often = pauses_often(gaps, steps.size());
+  out.between = between_any(gaps, often);
+  out.rank_time = time_per_message(gaps, often, out.between);
+  const Ticks longest = longest_gap(gaps);
   for (auto& [name, found] : gaps) {
     const auto& [before, after, messages] = name;
     out.back_to_back.push_back({before, after, messages, sample_of(std::move(found))});
   }
-  out.between = between_any(out.back_to_back);
-  out.rank_time = time_per_message(out.back_to_back, out.between);
+  return std::max<Ticks>(0, longest - out.between);
 }
 
 /// What one link's messages say.
 struct LinkSamples {
   std::vector<Ticks> waited;
+  std::vector<int> step;  // of each of these
   Ticks smallest = kMaxTicks;
 };
 
 /// Of an entry that messages of several links arrive at, the last producer's counts: whose latency is longer shows as later than its own
 /// smallest one then.
 std::vector<LinkSamples> latency_samples(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
-                                         const Waits& waits, Ticks small) {
+                                         const Waits& waits, Ticks least_idle) {
   std::vector<LinkSamples> samples(wiring.links.size());
-  for (const MeasuredStep& step : steps)
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const MeasuredStep& step = steps[s];
     for (std::size_t e = 0; e < wiring.entries(); ++e) {
       const auto free = [&](std::uint32_t entry) {
         return step.times.end[entry] + waits.between + waits.rank_time * wiring.sends[entry];
       };
       const Ticks ready = step.times.start[e] - waits.rank_time * wiring.receives[e];
       const std::uint32_t previous = step.order.previous[e];
-      const bool waited = previous == Wiring::kNone || ready - free(previous) > small;
+      const bool waited = previous == Wiring::kNone || ready - free(previous) > least_idle;
       const Message* last = nullptr;
       for (const Message& message : messages_of(wiring, e)) {
         LinkSamples& of = samples[message.link];
         of.smallest = std::min(of.smallest, ready - free(message.producer));
         if (last == nullptr || free(message.producer) > free(last->producer)) last = &message;
       }
-      if (waited && last != nullptr) samples[last->link].waited.push_back(ready - free(last->producer));
+      if (!waited || last == nullptr) continue;
+      samples[last->link].waited.push_back(ready - free(last->producer));
+      samples[last->link].step.push_back(static_cast<int>(s));
     }
+  }
   return samples;
 }
 
@@ -220,23 +265,55 @@ double usual_spread(const std::vector<LinkSamples>& links) {
   return explain::median_of(std::move(spreads));
 }
 
-void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
+/// Medians of the samples of the first half of the steps, and of the second.
+std::vector<Ticks> halves_of(const LinkSamples& of, std::size_t steps) {
+  if (steps < 2) return {};
+  std::vector<Ticks> first;
+  std::vector<Ticks> second;
+  for (std::size_t i = 0; i < of.waited.size(); ++i)
+    (2 * static_cast<std::size_t>(of.step[i]) < steps ? first : second).push_back(of.waited[i]);
+  if (first.empty() || second.empty()) return {};
+  return {sample_of(std::move(first)).median, sample_of(std::move(second)).median};
+}
+
+/// Whether both halves lie on the side of `more` over `usual`, at least half as far.
+bool agree(const std::vector<Ticks>& halves, Ticks more, Ticks usual) {
+  return !halves.empty() && std::all_of(halves.begin(), halves.end(), [&](Ticks half) {
+    return more > 0 ? 2 * (half - usual) >= more : 2 * (half - usual) <= more;
+  });
+}
+
+void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks least_idle,
+                    Waits& out) {
+  std::vector<std::vector<Ticks>> halves;
   const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
-  std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, small);
+  std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, std::max(small, least_idle));
   const auto width = std::max(small, static_cast<Ticks>(8 * usual_spread(samples)));
   for (std::size_t i = 0; i < samples.size(); ++i) {
     LinkSamples& of = samples[i];
     // What lies farther from the smallest waited for something else.
-    std::erase_if(of.waited, [&](Ticks late) { return late > of.smallest + width; });
+    LinkSamples near{.waited = {}, .step = {}, .smallest = of.smallest};
+    for (std::size_t k = 0; k < of.waited.size(); ++k) {
+      if (of.waited[k] > of.smallest + width) continue;
+      near.waited.push_back(of.waited[k]);
+      near.step.push_back(of.step[k]);
+    }
+    of = std::move(near);
     // A message that its link explains is waited for in most steps.
     if (2 * of.waited.size() < steps.size()) of.waited.clear();
     LinkLatency& link = out.links.emplace_back();
     link.from = wiring.links[i].from;
     link.to = wiring.links[i].to;
+    halves.push_back(halves_of(of, steps.size()));
     link.latency = sample_of(std::move(of.waited));
     link.latency.median = std::max<Ticks>(0, link.latency.median);
     link.most = std::max<Ticks>(0, of.smallest);
   }
+  if (const auto usual = usual_latency(out.links); usual && steps.size() > 1)
+    for (std::size_t i = 0; i < out.links.size(); ++i) {
+      LinkLatency& link = out.links[i];
+      link.confirmed = link.latency.count == 0 || agree(halves[i], link.latency.median - *usual, *usual);
+    }
   std::sort(out.links.begin(), out.links.end(), [](const LinkLatency& a, const LinkLatency& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
   });
@@ -251,8 +328,8 @@ Waits find_waits(const Timeline& timeline, bool clocks_by_step) {
   std::vector<MeasuredStep> steps = steps_of(timeline, wiring);
   out.clocks = align_clocks(wiring, steps, clocks_by_step);
   for (const Ticks gap : smallest_gaps(wiring, steps)) out.clocks.early = std::max(out.clocks.early, -gap);
-  find_rank_time(wiring, steps, out);
-  find_latencies(wiring, steps, out);
+  const Ticks least_idle = find_rank_time(wiring, steps, out);
+  find_latencies(wiring, steps, least_idle, out);
   for (const MeasuredStep& step : steps) out.step_times.push_back(explain::length_of(step.times));
   return out;
 }
@@ -274,7 +351,7 @@ std::vector<LinkLatency> unusual_links(const std::vector<LinkLatency>& links, Ti
     const double sigma = static_cast<double>(link.latency.spread) / kQuartiles;
     const double error = known ? median_error(sigma, static_cast<double>(link.latency.count)) : 0;
     const double least = std::max({static_cast<double>(small), 0.02 * static_cast<double>(usual), z * error});
-    if (static_cast<double>(std::abs(found - usual)) <= least) continue;
+    if (static_cast<double>(std::abs(found - usual)) <= least || !link.confirmed) continue;
     out.push_back(link);
     out.back().latency.median = found;
   }

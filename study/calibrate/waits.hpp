@@ -31,6 +31,7 @@ struct LinkLatency {
   Rank to;
   cost::DurationSample latency = {};  ///< count 0: nobody did
   Ticks most = 0;                     ///< the smallest gap of all messages: it takes no longer
+  bool confirmed = true;  ///< the halves of several steps both say that it is another than most links'
 };
 
 /// How clocks of ranks stand apart.
@@ -59,7 +60,7 @@ struct Waits {
 [[nodiscard]] std::optional<Ticks> usual_latency(const std::vector<LinkLatency>& links);
 
 /// Those whose latency is another than `usual`: farther from it than 2 %, than `small`, and than z standard errors of its median
-/// (study/calibrate/statistics.hpp); or whose smallest gap is below it. Rows with what they take.
+/// (study/calibrate/statistics.hpp); or whose smallest gap is below it. Rows with what they take; none that the second half of several steps does not confirm.
 [[nodiscard]] std::vector<LinkLatency> unusual_links(const std::vector<LinkLatency>& links, Ticks usual,
                                                      Ticks small);
 

@@ -14,7 +14,8 @@
 #include "study/explain/clocks.hpp"
 #include "study/explain/hiccups.hpp"
 #include "study/explain/match.hpp"
-#include "study/explain/ops/cause_times.hpp"
+#include "study/explain/named_causes.hpp"
+#include "study/explain/pauses.hpp"
 #include "study/explain/stragglers.hpp"
 #include "study/explain/words.hpp"
 #include "study/explain/worlds.hpp"
@@ -39,8 +40,15 @@ struct Player {
 };
 
 Mask union_of(const Mask& a, const Mask& b) {
-  return {a.ops | b.ops,      a.links | b.links,  a.hiccups | b.hiccups, a.message_time || b.message_time,
-          a.order || b.order, a.costs || b.costs, a.noise || b.noise,    a.unexplained || b.unexplained};
+  return {a.ops | b.ops,
+          a.links | b.links,
+          a.hiccups | b.hiccups,
+          a.pauses | b.pauses,
+          a.message_time || b.message_time,
+          a.order || b.order,
+          a.costs || b.costs,
+          a.noise || b.noise,
+          a.unexplained || b.unexplained};
 }
 
 Mask union_of(const std::vector<Player>& players, std::uint32_t set) {
@@ -48,115 +56,6 @@ Mask union_of(const std::vector<Player>& players, std::uint32_t set) {
   for (std::size_t i = 0; i < players.size(); ++i)
     if ((set >> i & 1U) != 0) mask = union_of(mask, players[i].mask);
   return mask;
-}
-
-/// Whether the two meet, microbatches apart.
-bool share_ops(const Wiring& wiring, const OpCause& a, const OpCause& b) {
-  if (a.ops.microbatch || b.ops.microbatch) return false;
-  for (std::size_t e = 0; e < wiring.entries(); ++e)
-    for (const Part& part : wiring.parts_of(e))
-      if (a.ops.has(wiring.rank[e], part.op) && b.ops.has(wiring.rank[e], part.op)) return true;
-  return false;
-}
-
-/// What a factor adds to each of its ops, where these are alike and no other factor of their cells makes it more.
-std::optional<Ticks> added_by_factor(const Wiring& wiring, const std::vector<OpCause>& all,
-                                     const OpCause& found) {
-  if (found.is_added || !found.alike || found.ops.microbatch) return std::nullopt;
-  for (const OpCause& other : all)
-    if (&other != &found && !other.is_added && share_ops(wiring, found, other)) return std::nullopt;
-  return std::llround(std::expm1(found.log_factor) * found.usual);
-}
-
-/// What some entries take more than predicted: as a factor, and in ticks.
-struct MoreTime {
-  double least = 1e300;  // of the log factors
-  double most = -1e300;
-  double ticks = 0;
-  double count = 0;
-
-  void add(double log_factor, Ticks predicted) {
-    least = std::min(least, log_factor);
-    most = std::max(most, log_factor);
-    ticks += std::expm1(log_factor) * static_cast<double>(predicted);
-    count += 1;
-  }
-};
-
-/// Whether members of each group take the same factor more.
-template <class Key>
-bool are_alike(const std::map<Key, MoreTime>& groups) {
-  return std::all_of(groups.begin(), groups.end(),
-                     [](const auto& group) { return group.second.most - group.second.least < 1e-6; });
-}
-
-/// "72.1 ms more each F, 60.2 ms more each B", "stage 1 by 15.0 %, stage 5 by 38.0 %": what causes that share the ops of a rank or stage come
-/// to for each of its kinds or stages, as which they could be seen too. "" where one cause says all, or neither kinds nor stages do.
-std::string seen_apart(const Wiring& wiring, const std::vector<OpCause>& all, const OpCause& found,
-                       TimeUnit unit) {
-  if (found.ops.kind || (!found.ops.rank && !found.ops.stage)) return {};
-  std::vector<OpCause> meeting = {found};
-  for (const OpCause& other : all)
-    if (&other != &found && share_ops(wiring, found, other)) meeting.push_back(other);
-  if (meeting.size() < 2) return {};
-  std::map<OpKind, MoreTime> kinds;
-  std::map<Stage, MoreTime> stages;
-  for (std::size_t e = 0; e < wiring.entries(); ++e) {
-    const Part& part = wiring.parts_of(e).front();
-    if (wiring.predicted[e] == 0 || !found.ops.has(wiring.rank[e], part.op)) continue;
-    if (wiring.parts_of(e).size() > 1) return {};
-    const double log_factor = log_factor_of(wiring, e, meeting);
-    kinds[part.op.kind()].add(log_factor, wiring.predicted[e]);
-    stages[part.op.stage()].add(log_factor, wiring.predicted[e]);
-  }
-  std::string text;
-  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
-  if (are_alike(kinds)) {
-    for (const auto& [kind, more] : kinds) add(more_each(std::llround(more.ticks / more.count), kind, unit));
-  } else if (are_alike(stages)) {
-    for (const auto& [stage, more] : stages)
-      if (more.most != 0)
-        add(fmt::format("stage {} by {:.1f} %", stage.value(), 100 * std::expm1(more.most)));
-  }
-  return text;
-}
-
-Cause cause_of(const OpCause& found) {
-  Cause cause{.kind = CauseKind::Op,
-              .rank = found.ops.rank,
-              .stage = found.ops.stage,
-              .microbatch = found.ops.microbatch,
-              .op_kind = found.ops.kind};
-  if (found.is_added)
-    cause.added = std::llround(found.added);
-  else
-    cause.factor = std::exp(found.log_factor);
-  if (found.ops.rank)
-    cause.kind = CauseKind::Rank;
-  else if (found.ops.stage)
-    cause.kind = CauseKind::Stage;
-  else if (found.ops.microbatch)
-    cause.kind = CauseKind::Microbatch;
-  for (const OpSet& other : found.equivalent) cause.equivalent.push_back(text_of(other));
-  return cause;
-}
-
-Cause cause_of(const LinkCause& found) {
-  Cause cause{.kind = CauseKind::Link, .both_ways = found.both_ways, .added = found.added};
-  if (found.link) {
-    cause.from = found.link->from;
-    cause.to = found.link->to;
-  }
-  return cause;
-}
-
-Cause cause_of(const Wiring& wiring, const Hiccup& found) {
-  Cause cause{.kind = CauseKind::Hiccup, .rank = found.rank, .added = Ticks{0}};
-  for (const Hiccup::Place& place : found.places) {
-    *cause.added += place.longer + place.later;
-    cause.ops.push_back(wiring.parts[wiring.part_begin[place.entry]].op);
-  }
-  return cause;
 }
 
 /// Drops all but the largest few.
@@ -179,6 +78,9 @@ class Explainer {
     if (goes_on_ && !goes_on_(share)) throw Stopped();
   }
   void find();
+  void find_pauses_and_hiccups();
+  void drop_cancelled();
+  [[nodiscard]] Ticks left_unexplained(const Findings& findings) const;
   void list_players();
   void fold(std::vector<std::size_t> small);
   void make_worlds();
@@ -202,6 +104,8 @@ class Explainer {
   Findings findings_;
   std::vector<Worlds> worlds_;
   std::vector<Player> players_;
+  std::vector<RankGaps> gaps_;
+  std::vector<std::string> wait_warnings_;
   double noise_sd_ = 0;
   bool as_predicted_ = false;
   Explanation out_;
@@ -251,22 +155,64 @@ void Explainer::find() {
     findings_.reordered = findings_.reordered || step.reordered;
   }
   findings_.ops = find_op_causes(wiring_, duration, measured);
-  find_links(wiring_, base_, steps_, findings_.waits);
+  gaps_ = find_gaps(wiring_, base_, steps_, findings_.waits.rank_time);
+  find_links(wiring_, base_, steps_, gaps_, findings_.waits);
   keep_largest(findings_.waits.links, [](const LinkCause& link) { return std::abs(link.added); });
-  findings_.hiccups = find_hiccups(wiring_, times_, base_, steps_, findings_, out_.warnings);
+  find_pauses_and_hiccups();
+  drop_cancelled();
+  out_.sigma = findings_.ops.sigma;
+  out_.cost_sigma = findings_.ops.cost_sigma;
+}
+
+/// What the step is longer or shorter for than everything that was found says, over the steps.
+Ticks Explainer::left_unexplained(const Findings& findings) const {
+  Mask all = everything();
+  Mask found = all;
+  found.unexplained = false;
+  Ticks left = 0;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    Worlds world(wiring_, times_, base_, order_, findings, predicted_.rank_time, steps_[s],
+                 static_cast<int>(s));
+    left += world.length(all) - world.length(found);
+  }
+  return left;
+}
+
+/// A slow link that leaves more unexplained than there is without it is none: its messages came before they could have.
+void Explainer::drop_cancelled() {
+  std::vector<LinkCause>& links = findings_.waits.links;
+  bool dropped = false;
+  for (std::size_t i = links.size(); i-- > 0;) {
+    Findings without = findings_;
+    without.waits.links.erase(without.waits.links.begin() + static_cast<std::ptrdiff_t>(i));
+    if (std::abs(left_unexplained(without)) >= std::abs(left_unexplained(findings_))) continue;
+    findings_ = std::move(without);
+    dropped = true;
+  }
+  if (dropped) find_pauses_and_hiccups();
+}
+
+void Explainer::find_pauses_and_hiccups() {
+  std::vector<std::string> warnings;
+  findings_.hiccups = find_hiccups(wiring_, times_, base_, steps_, findings_, warnings);
   keep_largest(findings_.hiccups, [](const Hiccup& hiccup) {
     Ticks lost = 0;
     for (const Hiccup::Place& place : hiccup.places) lost += place.longer + place.later;
     return lost;
   });
-  out_.sigma = findings_.ops.sigma;
-  out_.cost_sigma = findings_.ops.cost_sigma;
+  findings_.pauses = find_pauses(wiring_, base_, steps_, gaps_, findings_);
+  wait_warnings_ = std::move(warnings);
 }
 
 void Explainer::list_players() {
   const auto bit = [](std::size_t i) { return std::uint64_t{1} << i; };
   const auto& ops = findings_.ops.causes;
+  std::vector<std::uint64_t> made_up(findings_.pauses.size(), 0);  // [pause]: op causes that it makes up for
   for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (const auto pause = made_up_by(wiring_, findings_, ops[i])) {
+      made_up[*pause] |= bit(i);
+      continue;
+    }
     Cause cause = cause_of(ops[i]);
     cause.each = added_by_factor(wiring_, ops, ops[i]);
     if (std::string text = seen_apart(wiring_, ops, ops[i], out_.unit); !text.empty())
@@ -277,6 +223,8 @@ void Explainer::list_players() {
     players_.push_back({cause_of(findings_.waits.links[i]), {.links = bit(i)}});
   for (std::size_t i = 0; i < findings_.hiccups.size(); ++i)
     players_.push_back({cause_of(wiring_, findings_.hiccups[i]), {.hiccups = bit(i)}});
+  for (std::size_t i = 0; i < findings_.pauses.size(); ++i)
+    players_.push_back({cause_of(findings_.pauses[i]), {.ops = made_up[i], .pauses = bit(i)}});
   if (findings_.waits.rank_time != predicted_.rank_time)
     players_.push_back(
         {{.kind = CauseKind::MessageTime, .added = findings_.waits.rank_time - predicted_.rank_time},
@@ -323,7 +271,8 @@ void Explainer::make_worlds() {
 }
 
 Mask Explainer::everything() const {
-  return {~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}, true, true, true, true, true};
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  return {kAll, kAll, kAll, kAll, true, true, true, true, true};
 }
 
 /// Nothing on is the prediction, everything on the measurement, op by op.
@@ -398,6 +347,7 @@ void Explainer::measure_alone() {
     rest.ops &= ~player.mask.ops;
     rest.links &= ~player.mask.links;
     rest.hiccups &= ~player.mask.hiccups;
+    rest.pauses &= ~player.mask.pauses;
     rest.message_time = !player.mask.message_time;
     rest.order = !player.mask.order;
     rest.costs = !player.mask.costs;
@@ -465,6 +415,7 @@ Explanation Explainer::run() {
   }
   tell(0);
   find();
+  out_.warnings.insert(out_.warnings.end(), wait_warnings_.begin(), wait_warnings_.end());
   tell(kFound / 2);
   list_players();
   make_worlds();

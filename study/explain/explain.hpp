@@ -29,11 +29,12 @@ enum class CauseKind : std::uint8_t {
   MessageTime,
   Order,
   Hiccup,
+  Pause,  ///< a rank, or every rank, is idle between ops that wait for nothing
   Costs,  ///< predicted costs that are wrong cell by cell, and causes too small to name
   Noise,
   Unexplained,
 };
-inline constexpr std::size_t kCauseKinds = 11;
+inline constexpr std::size_t kCauseKinds = 12;
 
 /// "rank", "message_time", ...
 [[nodiscard]] std::string_view name_of(CauseKind kind);
@@ -47,15 +48,15 @@ struct Cause {
   std::optional<Rank> from = {};
   std::optional<Rank> to = {};
   bool both_ways = false;
-  std::optional<double> factor = {};         ///< of the ops' time
-  std::optional<Ticks> added = {};           ///< to each op or message; in all for a hiccup
-  std::optional<Ticks> each = {};            ///< what a factor adds to an op, where all of its ops are alike
-  std::vector<Op> ops = {};                  ///< of a hiccup
-  std::vector<Rank> ranks = {};              ///< whose order differs
-  Ticks amount = 0;                          ///< mean over the steps
-  double sd = 0;                             ///< of the amount, ticks
-  Ticks alone = 0;                           ///< what it does to the predicted step by itself
-  Ticks if_fixed = 0;                        ///< what the measured step would gain without it
+  std::optional<double> factor = {};  ///< of the ops' time
+  std::optional<Ticks> added = {};    ///< to each op or message, before each for a pause; in all for a hiccup
+  std::optional<Ticks> each = {};     ///< what a factor adds to an op, where all of its ops are alike
+  std::vector<Op> ops = {};           ///< of a hiccup
+  std::vector<Rank> ranks = {};       ///< whose order differs
+  Ticks amount = 0;                   ///< mean over the steps
+  double sd = 0;                      ///< of the amount, ticks
+  Ticks alone = 0;                    ///< what it does to the predicted step by itself
+  Ticks if_fixed = 0;                 ///< what the measured step would gain without it
   std::vector<std::string> equivalent = {};  ///< other names that fit as well
   std::string text = {};
 };

@@ -12,6 +12,8 @@ namespace {
 /// What one link's messages say: how much later than predicted they came.
 struct LinkSamples {
   std::vector<double> waited;  // of messages that an idle rank waited for
+  std::vector<double>
+      due;  // of these where the rank was idle when they should have come: the rank's pauses make none of them
   std::vector<double> bounds;  // of others: no more than this
   double smallest = 1e300;     // of all
   double latency = 0;          // predicted, largest
@@ -28,16 +30,16 @@ constexpr double kSmallPart = 0.002;  // of a usual op: less is none
 constexpr double kJittery = 0.05;     // spread of latencies
 
 std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& base,
-                                      const std::vector<MeasuredStep>& steps, Ticks tau) {
+                                      const std::vector<MeasuredStep>& steps,
+                                      const std::vector<RankGaps>& gaps, Ticks tau) {
   std::vector<LinkSamples> samples(wiring.links.size());
-  const double small = kSmallPart * static_cast<double>(usual_time(steps));
   for (const MeasuredStep& step : steps)
     for (std::size_t e = 0; e < wiring.entries(); ++e) {
       const std::uint32_t previous = step.order.previous[e];
       const Ticks ready = step.times.start[e] - tau * wiring.receives[e] - base.late[e];
       const Ticks lane =
           previous == Wiring::kNone ? 0 : step.times.end[previous] + tau * wiring.sends[previous];
-      const bool waited = static_cast<double>(ready - lane) > small;
+      const bool waited = ready - lane > gaps[wiring.rank[e].at()].most;
       double least = 1e300;
       std::uint32_t binding = 0;
       for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
@@ -55,24 +57,64 @@ std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& bas
       }
       if (!waited || least == 1e300) continue;
       samples[binding].waited.push_back(least);
+      if (least <= static_cast<double>(ready - lane)) samples[binding].due.push_back(least);
       samples[binding].bounds.pop_back();
     }
   return samples;
 }
 
-/// How far single latencies spread, as a part of them: the median over links.
-double spread_of(const std::vector<LinkSamples>& links) {
-  std::vector<double> spreads;
-  for (const LinkSamples& link : links) {
-    if (link.waited.size() < 4) continue;
-    const double middle = median_of(link.waited);
-    const double whole = middle + link.latency;
-    if (whole <= 0) continue;
-    std::vector<double> deviations;
-    for (const double late : link.waited) deviations.push_back(std::abs(late - middle));
-    spreads.push_back(1.4826 * median_of(deviations) / whole);
+/// [rank]: what it pauses after a wait as well as between entries: as much of its usual pause as messages seem late by, over most links where most
+/// ranks pause, else over those to it. Takes it off the samples.
+std::vector<Ticks> take_pauses(const Wiring& wiring, std::vector<LinkSamples>& links,
+                               const std::vector<RankGaps>& gaps) {
+  std::vector<double> late;
+  std::vector<double> least(gaps.size(), 1e300);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (links[i].waited.empty()) continue;
+    late.push_back(median_of(links[i].waited));
+    double& of = least[wiring.links[i].to.at()];
+    of = std::min(of, late.back());
   }
+  const auto paused = std::count_if(gaps.begin(), gaps.end(), [](const RankGaps& of) { return of.paused; });
+  const bool most = 2 * static_cast<std::size_t>(paused) >= gaps.size();
+  const double usual = median_of(std::move(late));
+  std::vector<Ticks> pauses;
+  for (std::size_t r = 0; r < gaps.size(); ++r)
+    pauses.push_back(std::llround(std::clamp(most ? usual : least[r], 0.0, gaps[r].mean)));
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto pause = static_cast<double>(pauses[wiring.links[i].to.at()]);
+    links[i].smallest -= pause;
+    for (std::vector<double>* const samples : {&links[i].waited, &links[i].due, &links[i].bounds})
+      for (double& of : *samples) of -= pause;
+  }
+  return pauses;
+}
+
+/// How far single latencies of a link spread, as a part of them; nothing of too few.
+std::optional<double> spread_of(const LinkSamples& link) {
+  if (link.waited.size() < 4) return std::nullopt;
+  const double middle = median_of(link.waited);
+  const double whole = middle + link.latency;
+  if (whole <= 0) return std::nullopt;
+  std::vector<double> deviations;
+  for (const double late : link.waited) deviations.push_back(std::abs(late - middle));
+  return 1.4826 * median_of(deviations) / whole;
+}
+
+/// The median over links.
+double usual_spread(const std::vector<LinkSamples>& links) {
+  std::vector<double> spreads;
+  for (const LinkSamples& link : links)
+    if (const auto spread = spread_of(link)) spreads.push_back(*spread);
   return median_of(spreads);
+}
+
+/// What single latencies of this link spread by: as those of all do, or as its own where these lie much closer together: what makes messages
+/// late by a time, not by a part, leaves a slow link's as close as others'.
+double spread_for(const LinkSamples& link, double usual) {
+  constexpr double kCloser = 0.3;
+  const auto own = spread_of(link);
+  return own && *own < kCloser * usual ? *own : usual;
 }
 
 /// Messages that nobody waited for are the early ones: the median of the others alone is too late. The likeliest median of latencies
@@ -117,9 +159,9 @@ double jittery_value(const LinkSamples& link, const std::vector<double>& cluster
   return likeliest_median(latencies, bounds, spread) - link.latency;
 }
 
-Added added_by(const LinkSamples& link, double spread, double small) {
+Added added_by(const LinkSamples& link, double spread, double small, std::size_t least_due) {
   Added added;
-  if (link.waited.empty()) return added;
+  if (link.due.size() < least_due) return added;
   const double whole = std::max(median_of(link.waited) + link.latency, 0.0);
   const double width = std::max(small, 8 * spread * whole);
   std::vector<double> cluster;
@@ -173,21 +215,33 @@ Ticks usual_time(const std::vector<MeasuredStep>& steps) {
 
 namespace {
 
-/// Per message, of entries that stand back to back; nothing where too few send or receive.
+/// What a gap is no less than but for a few: between entries that stand back to back. Nothing of too few.
+std::optional<double> least_of(std::vector<double> gaps) {
+  if (gaps.size() < 8) return std::nullopt;
+  const auto place = static_cast<std::ptrdiff_t>(std::max<std::size_t>(2, gaps.size() / 40));
+  std::nth_element(gaps.begin(), gaps.begin() + place, gaps.end());
+  return std::max(0.0, gaps[static_cast<std::size_t>(place)]);
+}
+
+/// Per message, of entries that stand back to back, over what lies between those without any; nothing where too few send or receive.
 std::optional<double> smallest_gap(const Wiring& wiring, const std::vector<MeasuredStep>& steps) {
-  std::vector<double> gaps;
+  std::vector<double> without;
+  std::vector<std::pair<double, int>> gaps;
   for (const MeasuredStep& step : steps)
     for (std::size_t e = 0; e < wiring.entries(); ++e) {
       const std::uint32_t previous = step.order.previous[e];
       if (previous == Wiring::kNone) continue;
       const int count = wiring.sends[previous] + wiring.receives[e];
+      const auto gap = static_cast<double>(step.times.start[e] - step.times.end[previous]);
       if (count > 0)
-        gaps.push_back(static_cast<double>(step.times.start[e] - step.times.end[previous]) / count);
+        gaps.emplace_back(gap, count);
+      else
+        without.push_back(gap);
     }
-  if (gaps.size() < 8) return std::nullopt;
-  const auto place = static_cast<std::ptrdiff_t>(std::max<std::size_t>(2, gaps.size() / 40));
-  std::nth_element(gaps.begin(), gaps.begin() + place, gaps.end());
-  return std::max(0.0, gaps[static_cast<std::size_t>(place)]);
+  const double between = least_of(std::move(without)).value_or(0);
+  std::vector<double> each;
+  for (const auto& [gap, count] : gaps) each.push_back((gap - between) / count);
+  return least_of(std::move(each));
 }
 
 }  // namespace
@@ -204,12 +258,14 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
 }
 
 void find_links(const Wiring& wiring, const Residuals& base, const std::vector<MeasuredStep>& steps,
-                WaitFindings& waits) {
-  const std::vector<LinkSamples> samples = take_samples(wiring, base, steps, waits.rank_time);
+                const std::vector<RankGaps>& gaps, WaitFindings& waits) {
+  std::vector<LinkSamples> samples = take_samples(wiring, base, steps, gaps, waits.rank_time);
+  waits.after_wait = take_pauses(wiring, samples, gaps);
   const double small = kSmallPart * static_cast<double>(usual_time(steps));
-  const double spread = spread_of(samples);
+  const double spread = usual_spread(samples);
   std::vector<Added> added;
-  for (const LinkSamples& link : samples) added.push_back(added_by(link, spread, small));
+  for (const LinkSamples& link : samples)
+    added.push_back(added_by(link, spread_for(link, spread), small, (steps.size() + 1) / 2));
   waits.jitter = spread;
   std::vector<LinkCause>& causes = waits.links;
   if (const auto common = common_cause(added, small)) {

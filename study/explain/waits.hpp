@@ -26,10 +26,18 @@ struct LinkCause {
   double sd = 0;  ///< of `added`, ticks
 };
 
+/// Gaps between entries of one rank that waited for nothing.
+struct RankGaps {
+  bool paused = false;  ///< most entries have one
+  double mean = 0;      ///< ticks, without single large ones; 0 unless `paused`
+  Ticks most = 0;       ///< a rank that is idle for longer waits for something, or was stopped
+};
+
 struct WaitFindings {
   Ticks rank_time = 0;
   std::vector<LinkCause> links;
-  double jitter = 0;  ///< how far single latencies spread, as a part of them
+  double jitter = 0;                   ///< how far single latencies spread, as a part of them
+  std::vector<Ticks> after_wait = {};  ///< [rank]: what it pauses after a wait as well as between entries
 };
 
 /// An entry's usual time: the scale that small and large are measured with.
@@ -40,10 +48,10 @@ struct WaitFindings {
 [[nodiscard]] Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
                                    const std::vector<MeasuredStep>& predicted, Ticks rank_time);
 
-/// Latencies that differ from the predicted ones, from messages that somebody waited for. `base` is what the prediction waits besides.
-/// Sets `links` and `jitter`.
+/// Latencies that differ from the predicted ones, from messages that somebody waited for: for longer than ranks pause without, as `gaps`, by rank,
+/// have it. `base` is what the prediction waits besides. Sets `links`, `jitter` and `after_wait`.
 void find_links(const Wiring& wiring, const Residuals& base, const std::vector<MeasuredStep>& steps,
-                WaitFindings& waits);
+                const std::vector<RankGaps>& gaps, WaitFindings& waits);
 
 /// [link]: what these add.
 [[nodiscard]] std::vector<Ticks> added_of(const Wiring& wiring, const std::vector<LinkCause>& causes,

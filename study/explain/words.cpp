@@ -10,9 +10,9 @@
 namespace pipeloom::study::explain {
 namespace {
 
-constexpr std::array<std::string_view, kCauseKinds> kNames = {"rank",  "stage",        "microbatch", "op",
-                                                              "link",  "message_time", "order",      "hiccup",
-                                                              "costs", "noise",        "unexplained"};
+constexpr std::array<std::string_view, kCauseKinds> kNames = {
+    "rank",  "stage",  "microbatch", "op",    "link",  "message_time",
+    "order", "hiccup", "pause",      "costs", "noise", "unexplained"};
 
 constexpr std::size_t kMostListed = 6;
 
@@ -56,6 +56,11 @@ std::string hiccup_text(const Cause& cause, TimeUnit unit) {
                      listed(cause.ops, [](Op op) { return to_text(op); }));
 }
 
+std::string pause_text(const Cause& cause, TimeUnit unit) {
+  const std::string who = cause.rank ? fmt::format("rank {}", cause.rank->value()) : "every rank";
+  return fmt::format("{} is idle between ops, {} each", who, time_text(*cause.added, unit));
+}
+
 std::string costs_text(const Cause& cause) {
   if (cause.equivalent.empty()) return "predicted costs that are wrong";
   return "predicted costs that are wrong, and what is too small to name: " +
@@ -96,6 +101,8 @@ std::string text_of(const Cause& cause, TimeUnit unit) {
                          listed(cause.ranks, [](Rank rank) { return fmt::format("{}", rank.value()); }));
     case CauseKind::Hiccup:
       return hiccup_text(cause, unit);
+    case CauseKind::Pause:
+      return pause_text(cause, unit);
     case CauseKind::Costs:
       return costs_text(cause);
     case CauseKind::Noise:

@@ -90,7 +90,12 @@ void Worlds::set_durations(const Mask& mask) {
 
 void Worlds::set_residuals(const Mask& mask) {
   left_ = mask.unexplained ? all_ : base_;
-  if (findings_.hiccups.empty()) return;
+  for (std::size_t p = 0; p < findings_.pauses.size(); ++p) {
+    const bool on = (mask.pauses >> p & 1U) != 0;
+    if (on == mask.unexplained) continue;
+    const std::vector<Ticks>& later = findings_.pauses[p].later[static_cast<std::size_t>(step_)];
+    for (std::size_t e = 0; e < later.size(); ++e) left_.late[e] += on ? later[e] : -later[e];
+  }
   for (std::size_t h = 0; h < findings_.hiccups.size(); ++h) {
     const bool on = (mask.hiccups >> h & 1U) != 0;
     if (on == mask.unexplained) continue;

@@ -3,6 +3,7 @@
 // Steps in which any of the causes found are on, and the rest is as predicted.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <pipeloom/units.hpp>
@@ -24,18 +25,27 @@ struct Hiccup {
   std::vector<Place> places;
 };
 
+/// What one rank, or every rank, is idle for before its entries, single long times apart.
+struct Pause {
+  std::optional<Rank> rank = {};               ///< none: all
+  Ticks each = 0;                              ///< mean before entries that waited for nothing
+  std::vector<std::vector<Ticks>> later = {};  ///< [step][entry]
+};
+
 struct Findings {
   OpFindings ops;
   WaitFindings waits;
   std::vector<Hiccup> hiccups;
+  std::vector<Pause> pauses;
   bool reordered = false;
 };
 
-/// Which causes are on: bits of a list of all, in this order: ops.causes, links, hiccups, message time, order.
+/// Which causes are on: bits of a list of all, in this order: ops.causes, links, hiccups, pauses, message time, order.
 struct Mask {
   std::uint64_t ops = 0;
   std::uint64_t links = 0;
   std::uint64_t hiccups = 0;
+  std::uint64_t pauses = 0;
   bool message_time = false;
   bool order = false;
   bool costs = false;        ///< shifts of cells

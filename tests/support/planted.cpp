@@ -106,6 +106,8 @@ struct Conditions {
   std::vector<Ticks> latency;  // [op]
   std::vector<std::vector<std::size_t>> queues;
   Ticks rank_time = 0;
+  std::vector<Ticks> launch = {};  // [entry] before it, if the rank is free only if `launch_hides`
+  bool launch_hides = false;
 };
 
 struct Step {
@@ -128,7 +130,8 @@ std::optional<Step> play(const Net& net, const Costs& costs, const Conditions& w
       while (at[r] < with.queues[r].size()) {
         const std::size_t e = with.queues[r][at[r]];
         const auto [first, last] = net.entries[e];
-        Ticks ready = free[r];
+        const Ticks launch = with.launch.empty() ? 0 : with.launch[e];
+        Ticks ready = free[r] + (with.launch_hides ? launch : 0);
         bool waits = false;
         double duration = 0;
         for (std::size_t i = first; i < last; ++i) {
@@ -140,7 +143,8 @@ std::optional<Step> play(const Net& net, const Costs& costs, const Conditions& w
             ready = std::max(ready, lane[net.entry_of[from]] + with.latency[i]);
         }
         if (waits) break;
-        const Ticks start = ready + with.rank_time * net.receives[e] + with.paused[e];
+        const Ticks start =
+            ready + (with.launch_hides ? 0 : launch) + with.rank_time * net.receives[e] + with.paused[e];
         const Ticks end = start + std::llround(duration) + with.longer[e];
         for (std::size_t i = first; i < last; ++i) {
           step.start[i] = start;
@@ -194,6 +198,10 @@ struct Plot {
   [[nodiscard]] std::size_t players() const { return causes.size() + (cell_shift.empty() ? 0 : 1); }
   [[nodiscard]] Ticks length(unsigned set) const { return play(net, *costs, with(set))->length; }
   Planted invent();
+  /// Launches and collections of one step.
+  void pause(Conditions& to);
+  /// Latencies of one step, whatever causes add.
+  void draw_latencies(Conditions& to);
   void measure_truth();
   void measure_spreads(PlantedRun& run);
   /// [op]: log of what the predicted costs of its cell are wrong by.
@@ -203,6 +211,31 @@ struct Plot {
   /// Whether two causes are one: "rank 2" and "stage 2" where it holds that stage alone.
   [[nodiscard]] bool of_same_ops(const Planted& a, const Planted& b) const;
 };
+
+void Plot::pause(Conditions& to) {
+  if (world.launch > 0) {
+    to.launch_hides = world.launch_hides;
+    const auto mean = static_cast<double>(world.launch);
+    for (std::size_t e = 0; e < net.entries.size(); ++e)
+      to.launch.push_back(
+          std::llround(world.heavy ? mean * std::exp(gauss(random) - 0.5) : uniform(random, 0, 2 * mean)));
+  }
+  if (world.collections == 0) return;
+  for (Ticks& paused : to.paused)
+    if (uniform(random, 0, 1) < world.collections)
+      paused += std::llround(uniform(random, 0.2, 1) * static_cast<double>(forward));
+}
+
+void Plot::draw_latencies(Conditions& to) {
+  if (world.most_latency > 0) {
+    const auto least = static_cast<double>(world.least_latency);
+    const auto most = static_cast<double>(world.most_latency);
+    for (Ticks& latency : to.latency)
+      if (latency > 0) latency += std::llround(uniform(random, least, most) - (least + most) / 2);
+  }
+  for (Ticks& latency : to.latency)
+    latency = std::llround(static_cast<double>(latency) * std::exp(world.jitter * gauss(random)));
+}
 
 std::vector<double> Plot::draw_shifts() {
   std::vector<std::array<double, kOpKinds>> of_slot(static_cast<std::size_t>(schedule->placement().slots()));
@@ -447,6 +480,33 @@ bool names(const Cause& found, const Planted& cause) {
   return cause.kind != CauseKind::Hiccup || found.rank == cause.rank;
 }
 
+/// Whether the pauses that it names were there, for the most part.
+bool were_paused(const PlantedRun& run, const Cause& found) {
+  if (found.kind == CauseKind::Pause) return run.launches;
+  if (found.kind != CauseKind::Hiccup) return false;
+  Ticks lost = 0;
+  const Schedule& schedule = *run.measured.schedule;
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+    if (schedule.rank_of_op(i) == *found.rank &&
+        std::find(found.ops.begin(), found.ops.end(), schedule.ops()[i]) != found.ops.end())
+      lost += run.lost[i];
+  return 2 * lost >= *found.added;
+}
+
+/// Whether it names an op, a message or a rank that something was planted on, if by another name.
+bool touches(const PlantedRun& run, const Cause& found, const Planted& cause) {
+  if (is_of_ops(found.kind) != is_of_ops(cause.kind))
+    return cause.kind == CauseKind::Hiccup && found.rank == cause.rank;
+  if (!is_of_ops(found.kind)) return found.kind == cause.kind && (!found.rank || found.rank == cause.rank);
+  const study::explain::OpSet named{found.rank, found.stage, found.microbatch, found.op_kind};
+  const Schedule& schedule = *run.measured.schedule;
+  for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+    if (named.has(schedule.rank_of_op(i), schedule.ops()[i]) &&
+        meets(cause, schedule.rank_of_op(i), schedule.ops()[i]))
+      return true;
+  return false;
+}
+
 bool is_rest(CauseKind kind) {
   return kind == CauseKind::Costs || kind == CauseKind::Noise || kind == CauseKind::Unexplained;
 }
@@ -463,14 +523,19 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
   plot.schedule =
       std::make_shared<const Schedule>(schedules::make(*schedules::find(shape.schedule).generator, params));
   plot.forward = 10'000'000'000 / shape.chunks;  // 10 ms a rank
-  Costs costs = uniform_costs(plot.schedule->placement(), {.forward = plot.forward,
-                                                           .backward = 2 * plot.forward,
-                                                           .backward_input = plot.forward,
-                                                           .backward_weight = plot.forward * 9 / 10,
-                                                           .delay = plot.forward / 20,
-                                                           .unit = TimeUnit::Microsecond});
+  Costs costs = uniform_costs(
+      plot.schedule->placement(),
+      {.forward = plot.forward,
+       .backward = 2 * plot.forward,
+       .backward_input = plot.forward,
+       .backward_weight = plot.forward * 9 / 10,
+       .delay = world.most_latency > 0 ? (world.least_latency + world.most_latency) / 2 : plot.forward / 20,
+       .unit = TimeUnit::Microsecond});
   for (auto& kind : costs.duration)
     for (Ticks& ticks : kind) ticks = std::llround(static_cast<double>(ticks) * uniform(random, 0.95, 1.05));
+  const Slot last = plot.schedule->placement().slot_of(Stage(plot.schedule->stages() - 1), Replica(0));
+  for (auto& kind : costs.duration)
+    kind[last.at()] = std::llround(static_cast<double>(kind[last.at()]) * world.last_stage);
   plot.costs = std::make_shared<const Costs>(costs);
   plot.net = net_of(*plot.schedule, *plot.costs);
   run.forward = plot.forward;
@@ -502,6 +567,8 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
 
   run.measured = {
       .schedule = plot.schedule, .steps = world.steps, .unit = TimeUnit::Microsecond, .start = {}, .end = {}};
+  run.launches = world.launch > 0 || world.early_end > 0;
+  run.lost.assign(plot.schedule->num_ops(), 0);
   std::vector<Ticks> offsets;
   for (int r = 0; r < shape.ranks; ++r)
     offsets.push_back(
@@ -510,13 +577,19 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
   for (int s = 0; s < world.steps; ++s) {
     Conditions conditions = plot.with(~0U);
     for (double& factor : conditions.factor) factor *= std::exp(world.sigma * gauss(random));
-    for (Ticks& latency : conditions.latency)
-      latency = std::llround(static_cast<double>(latency) * std::exp(world.jitter * gauss(random)));
+    plot.draw_latencies(conditions);
+    const std::vector<Ticks> planted = conditions.paused;
+    plot.pause(conditions);
     const Step step = *play(plot.net, *plot.costs, conditions);
     for (std::size_t i = 0; i < plot.schedule->num_ops(); ++i) {
       const Ticks by = begin + (world.clocks > 0 ? offsets[plot.net.rank_of(i).at()] : 0);
       run.measured.start.push_back(step.start[i] + by);
-      run.measured.end.push_back(step.end[i] + by);
+      const auto early = static_cast<Ticks>(
+          world.early_end > 0 ? uniform(random, 0, 1) * static_cast<double>(world.early_end) : 0);
+      run.measured.end.push_back(step.end[i] + by - early);
+      const std::size_t e = plot.net.entry_of[i];
+      run.lost[i] +=
+          conditions.paused[e] - planted[e] + (conditions.launch.empty() ? 0 : conditions.launch[e]);
     }
     begin += step.length + plot.forward;
   }
@@ -571,10 +644,13 @@ Verdict judge(const PlantedRun& run, const study::explain::Explanation& found) {
         wrong("order of amounts");
   for (std::size_t i = 0; i < found.causes.size(); ++i) {
     const Cause& cause = found.causes[i];
-    if (is_planted[i] || is_rest(cause.kind)) continue;
+    if (is_planted[i] || is_rest(cause.kind) || were_paused(run, cause)) continue;
     if (std::abs(static_cast<double>(cause.amount)) < std::max(part, 2 * run.step_sd)) continue;
     verdict.false_name = true;
-    wrong("not planted: " + cause.text);
+    const bool touched = std::any_of(run.causes.begin(), run.causes.end(),
+                                     [&](const Planted& planted) { return touches(run, cause, planted); });
+    verdict.invented = verdict.invented || !touched;
+    wrong((touched ? "not planted: " : "invented: ") + cause.text);
   }
   return verdict;
 }

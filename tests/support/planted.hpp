@@ -37,6 +37,15 @@ struct PlantedWorld {
   int causes = -1;         ///< -1: one to three
   double size = 1;         ///< of causes, against the usual ones
   int steps = 1;
+  Ticks launch = 0;           ///< mean time that a rank launches an op for; uniform from 0
+  bool heavy = false;         ///< its log is normal with sigma 1 instead
+  bool launch_hides = false;  ///< it passes while the rank waits for messages, or comes after they are there
+  Ticks least_latency = 0;    ///< messages take from here, uniformly, whatever causes add ..
+  Ticks most_latency = 0;     ///< .. up to here; the mean is predicted. 0: a twentieth of a forward
+  double last_stage = 1;      ///< times as long as others, as predicted
+  double collections =
+      0;  ///< chance that a garbage collector stops a rank before an entry, for 0.2 to 1 forward
+  Ticks early_end = 0;  ///< what is recorded of an op ends earlier, by up to this
 };
 
 struct PlantedRun {
@@ -46,6 +55,8 @@ struct PlantedRun {
   std::vector<Planted> causes;
   double step_sd = 0;  ///< of the step under the planted noise
   Ticks forward = 0;
+  bool launches = false;    ///< ranks are idle between ops
+  std::vector<Ticks> lost;  ///< [op] over the steps: what launches and collections took before it
 };
 
 /// The same seed gives the same run on every machine but for the last bits of logarithms.
@@ -64,6 +75,8 @@ struct Verdict {
   bool right =
       true;  ///< named what was planted, larger first, and nothing else; other names that fit as well count
   bool false_name = false;  ///< something was named that was not planted
+  bool invented =
+      false;  ///< something was named where nothing was planted: none of its ops, messages or pauses
   std::vector<JudgedAmount> amounts = {};
   int within_tenth = 0;  ///< of the amounts: within 10 % of the truth
   int within = 0;        ///< or within 2 sd

@@ -128,6 +128,10 @@ void list_candidates(Search& search) {
   add_kinds({});
   for (Rank rank{0}; rank < Rank(search.wiring->ranks); ++rank) add_kinds({.rank = rank});
   for (const Stage stage : names.stages) add_kinds({.stage = stage});
+  // An op that never repeats does not tell a slow kind from one pause.
+  std::erase_if(search.of_cells, [&](const Candidate& of) {
+    return of.covers.size() == 1 && search.cells[of.covers.front().index].count < 2;
+  });
   for (Candidate& candidate : search.of_cells) take_usual_time(search, candidate);
   for (const Microbatch microbatch : names.microbatches) {
     OpSet ops{.microbatch = microbatch};

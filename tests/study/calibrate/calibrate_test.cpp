@@ -18,6 +18,7 @@
 #include "study/calibrate/costs_file.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/planted.hpp"
 
 namespace pipeloom::study::calibrate::calibrate_test {
 namespace {
@@ -259,6 +260,33 @@ TEST_CASE("what lies between all entries becomes time of an entry", "[calibrate]
   REQUIRE(found.replay);
   // The last op's own 0.02 ms.
   CHECK(found.replay->simulated == found.replay->measured + kMs / 50);
+}
+
+TEST_CASE(
+    "launches between ops and messages whose latency jitters make no slow link, and costs give the step "
+    "again",
+    "[calibrate]") {
+  constexpr Ticks kUs = 1'000'000;
+  for (const Ticks most : {20, 100, 200})
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      const test::PlantedRun run = test::plant(seed, {.sigma = 0.003,
+                                                      .causes = 0,
+                                                      .steps = 5,
+                                                      .launch = most * kUs / 2,
+                                                      .least_latency = 20 * kUs,
+                                                      .most_latency = 80 * kUs,
+                                                      .last_stage = 1.5});
+      INFO(run.shape << ", launches to " << most << " us");
+      const Measurements measured = measure(run.measured);
+      io::Config config;
+      config.costs = costs_of(measured);
+      // Messages take no more than 80 us, and a launch of 200 us may come after one.
+      for (const cost::LinkException& link : config.costs.transfer.links)
+        CHECK(*link.link.latency <= 280 * kUs);
+      const Run again = evaluate_schedule(run.measured.schedule, "", config);
+      const auto step = static_cast<double>(cost::sample_of(measured.waits.step_times).median);
+      CHECK(std::abs(static_cast<double>(span_of(again.timeline).length()) / step - 1) < 0.005);
+    }
 }
 
 TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {

@@ -57,6 +57,14 @@ TEST_CASE("a pause in one step is none where others do not have it", "[calibrate
   CHECK(find_single_ops(timeline).rows.empty());
 }
 
+TEST_CASE("what the second half of the steps does not confirm is no exception", "[calibrate]") {
+  // Three of four steps are most of them, but of the last two one is as all others.
+  const Timeline timeline = steps_of(4, [](int step, int microbatch, OpKind kind) -> Ticks {
+    return step < 3 && microbatch == 7 && kind == OpKind::Forward ? 1500 : 1000;
+  });
+  CHECK(find_single_ops(timeline).rows.empty());
+}
+
 TEST_CASE("a first forward that is longer in every step is one", "[calibrate]") {
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;

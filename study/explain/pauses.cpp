@@ -1,0 +1,187 @@
+#include "study/explain/pauses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "study/explain/ops/cause_times.hpp"
+#include "study/explain/robust.hpp"
+
+namespace pipeloom::study::explain {
+namespace {
+
+constexpr double kSmallWait = 0.002;  // of a usual op: less is no wait
+constexpr double kTinyPart = 0.0001;  // less is no gap
+constexpr std::size_t kFewest = 6;    // gaps that say how long a rank pauses
+constexpr double kLongest = 12;       // medians: longer ones are single pauses
+constexpr double kAlikePauses = 2.5;  // means of ranks that pause alike
+constexpr double kMadeUp = 1.2;       // of a pause: ranges that end early are not shorter by more
+constexpr double kMostAlike = 0.75;   // of the ranks
+
+struct Found {
+  std::vector<double> free;   // before entries without messages
+  std::vector<double> early;  // before those whose messages were there long before
+};
+
+/// When the rank of an entry is free for it.
+std::optional<Ticks> free_at(const Wiring& wiring, const MeasuredStep& step, std::size_t e, Ticks tau) {
+  const std::uint32_t previous = step.order.previous[e];
+  if (previous == Wiring::kNone) return std::nullopt;
+  return step.times.end[previous] + tau * wiring.sends[previous];
+}
+
+std::vector<Found> gaps_of_ranks(const Wiring& wiring, const Residuals& base,
+                                 const std::vector<MeasuredStep>& steps, Ticks tau, Ticks small) {
+  std::vector<Found> found(static_cast<std::size_t>(wiring.ranks));
+  for (const MeasuredStep& step : steps)
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::optional<Ticks> free = free_at(wiring, step, e, tau);
+      if (!free) continue;
+      bool early = true;
+      for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
+        const Message& message = wiring.messages[i];
+        const Ticks there = step.times.end[message.producer] + tau * wiring.sends[message.producer] +
+                            message.latency + std::max(message.latency, small);
+        early = early && there <= *free;
+      }
+      Found& of = found[wiring.rank[e].at()];
+      const bool alone = wiring.message_begin[e] == wiring.message_begin[e + 1];
+      const Ticks gap = step.times.start[e] - tau * wiring.receives[e] - base.late[e] - *free;
+      if (early) (alone ? of.free : of.early).push_back(static_cast<double>(gap));
+    }
+  return found;
+}
+
+RankGaps rank_gaps(std::vector<double> gaps, double small, double tiny) {
+  RankGaps out{.most = std::llround(small)};
+  if (gaps.size() < kFewest) return out;
+  std::sort(gaps.begin(), gaps.end());
+  const double median = median_of(gaps);
+  if (median <= tiny) return out;
+  out.paused = true;
+  double count = 0;
+  for (const double gap : gaps) {
+    if (gap > kLongest * median) break;
+    out.mean += gap;
+    ++count;
+  }
+  out.mean = std::max(0.0, out.mean / count);
+  out.most =
+      std::max<Ticks>(out.most, std::llround(std::min(2 * gaps[gaps.size() * 9 / 10], kLongest * median)));
+  return out;
+}
+
+/// What ranks are idle for before entries, beside what is found. [step][entry]
+struct IdleTimes {
+  std::vector<std::vector<Ticks>> later;
+  std::vector<std::vector<bool>> free;  ///< it waited for nothing, and no hiccup came before it
+};
+
+IdleTimes idle_times(const Wiring& wiring, const Residuals& base, const std::vector<MeasuredStep>& steps,
+                     const Findings& findings) {
+  const std::vector<Ticks> added = added_of(wiring, findings.waits.links, ~std::uint64_t{0});
+  const Ticks tau = findings.waits.rank_time;
+  IdleTimes out;
+  for (const MeasuredStep& step : steps) {
+    std::vector<Ticks> duration(wiring.entries());
+    for (std::size_t e = 0; e < wiring.entries(); ++e) duration[e] = step.times.end[e] - step.times.start[e];
+    const World world{&step.order, duration, added, tau, nullptr};
+    std::vector<Ticks>& later = out.later.emplace_back(residuals_of(wiring, world, step.times).late);
+    std::vector<bool>& is_free = out.free.emplace_back(wiring.entries(), false);
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      const std::optional<Ticks> free = free_at(wiring, step, e, tau);
+      is_free[e] = free && step.times.start[e] - tau * wiring.receives[e] - later[e] <= *free;
+      later[e] = std::max<Ticks>(0, later[e] - base.late[e]);
+      if (!is_free[e]) later[e] = std::min(later[e], findings.waits.after_wait[wiring.rank[e].at()]);
+    }
+  }
+  for (const Hiccup& hiccup : findings.hiccups)
+    for (const Hiccup::Place& place : hiccup.places) {
+      if (place.later == 0) continue;
+      out.later[static_cast<std::size_t>(place.step)][place.entry] = 0;
+      out.free[static_cast<std::size_t>(place.step)][place.entry] = false;
+    }
+  return out;
+}
+
+/// Of one rank, or of all: of those with their bit in `ranks`.
+Pause pause_of(const Wiring& wiring, std::optional<Rank> rank, const IdleTimes& idle,
+               const std::vector<bool>& ranks) {
+  Pause out{.rank = rank};
+  double sum = 0;
+  double entries = 0;
+  for (std::size_t s = 0; s < idle.later.size(); ++s) {
+    std::vector<Ticks>& later = out.later.emplace_back(idle.later[s].size(), Ticks{0});
+    for (std::size_t e = 0; e < later.size(); ++e) {
+      if (!ranks[wiring.rank[e].at()]) continue;
+      later[e] = idle.later[s][e];
+      if (!idle.free[s][e]) continue;
+      sum += static_cast<double>(later[e]);
+      ++entries;
+    }
+  }
+  out.each = entries > 0 ? std::llround(sum / entries) : 0;
+  return out;
+}
+
+}  // namespace
+
+std::vector<RankGaps> find_gaps(const Wiring& wiring, const Residuals& base,
+                                const std::vector<MeasuredStep>& steps, Ticks rank_time) {
+  const auto usual = static_cast<double>(usual_time(steps));
+  std::vector<RankGaps> out;
+  for (Found& of : gaps_of_ranks(wiring, base, steps, rank_time, std::llround(kSmallWait * usual)))
+    out.push_back(rank_gaps(of.free.size() >= kFewest ? std::move(of.free) : std::move(of.early),
+                            kSmallWait * usual, kTinyPart * usual));
+  return out;
+}
+
+std::vector<Pause> find_pauses(const Wiring& wiring, const Residuals& base,
+                               const std::vector<MeasuredStep>& steps, const std::vector<RankGaps>& gaps,
+                               const Findings& findings) {
+  std::vector<double> means;
+  for (const RankGaps& of : gaps)
+    if (of.paused) means.push_back(of.mean);
+  if (means.empty()) return {};
+  const double middle = median_of(std::move(means));
+  std::vector<bool> alike;
+  for (const RankGaps& of : gaps)
+    alike.push_back(of.paused && of.mean <= kAlikePauses * middle && of.mean * kAlikePauses >= middle);
+  const auto same = static_cast<double>(std::count(alike.begin(), alike.end(), true));
+  const bool common = gaps.size() > 1 && same >= kMostAlike * static_cast<double>(gaps.size());
+  const IdleTimes idle = idle_times(wiring, base, steps, findings);
+  std::vector<Pause> out;
+  if (common) out.push_back(pause_of(wiring, std::nullopt, idle, alike));
+  for (std::size_t r = 0; r < gaps.size(); ++r) {
+    if (!gaps[r].paused || (common && alike[r])) continue;
+    std::vector<bool> one(gaps.size(), false);
+    one[r] = true;
+    out.push_back(pause_of(wiring, Rank(static_cast<std::int32_t>(r)), idle, one));
+  }
+  std::erase_if(out, [](const Pause& pause) { return pause.each == 0; });
+  return out;
+}
+
+std::optional<std::size_t> made_up_by(const Wiring& wiring, const Findings& findings, const OpCause& faster) {
+  if (faster.size() >= 0 || faster.ops.microbatch) return std::nullopt;
+  const std::span<const OpCause> alone(&faster, 1);
+  for (std::size_t p = 0; p < findings.pauses.size(); ++p) {
+    const Pause& pause = findings.pauses[p];
+    double shorter = 0;
+    double paused = 0;
+    for (std::size_t e = 0; e < wiring.entries(); ++e) {
+      if (wiring.predicted[e] == 0) continue;
+      const double less =
+          -std::expm1(log_factor_of(wiring, e, alone)) * static_cast<double>(wiring.predicted[e]);
+      if (less <= 0) continue;
+      shorter += less;
+      if (!pause.rank || *pause.rank == wiring.rank[e]) paused += static_cast<double>(pause.each);
+    }
+    if (shorter > 0 && shorter <= kMadeUp * paused) return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pipeloom::study::explain
