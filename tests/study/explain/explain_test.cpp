@@ -298,9 +298,9 @@ TEST_CASE("a rank that is idle between its ops has one cause, and no link has", 
   // F 10 ms, B 20 ms, 300 us before each of the 8 F and 8 B of rank 3, which is busy from its first op to its last.
   const auto schedule = made("1f1b", 4, 8);
   constexpr Ticks kUs = 1'000'000;
-  const Costs costs = uniform_costs(
-      schedule->placement(),
-      {.forward = 10'000 * kUs, .backward = 20'000 * kUs, .delay = 50 * kUs, .unit = TimeUnit::Microsecond});
+  const Costs costs =
+      uniform_costs(schedule->placement(),
+                    {.forward = 10'000 * kUs, .backward = 20'000 * kUs, .unit = TimeUnit::Microsecond});
   const Predicted predicted{.timeline = simulate(schedule, costs),
                             .costs = std::make_shared<const Costs>(costs)};
   const Explanation found = explain(predicted, with_gaps(predicted, 300 * kUs, {Rank(3)}));
