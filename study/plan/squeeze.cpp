@@ -17,6 +17,11 @@ namespace {
 constexpr std::int64_t kTimings = 150;
 constexpr double kLeastShare = 1.0 / 32;
 constexpr double kMostShare = 1.0 / 12;
+/// The share of the budget that all searches of one candidate may take together, and what one is reckoned at: policies, which are played whatever the work
+/// allowed, and the chains (sim/orders/search), most of which go on for a quarter longer.
+constexpr double kWholeShare = 0.75;
+constexpr std::int64_t kPlays = 100;
+constexpr std::int64_t kChains = 4;
 
 /// Searches on the stages of one candidate under smaller and smaller limits.
 class Squeezer {
@@ -34,11 +39,15 @@ class Squeezer {
     if (!value) return std::nullopt;
     const Ticks enough = *value + static_cast<Ticks>(kSameStep * static_cast<double>(from_.step_time));
     std::optional<PlanCandidate> best;
+    std::int64_t left = kChains * search_work(kWholeShare * options_.seconds, options_.threads);
     Bytes fails = 0;
     Bytes works = (*std::ranges::max_element(from_.peaks) + one - 1) / one;
     while (works - fails > 1) {
       const Bytes middle = fails + (works - fails) / 2;
-      auto found = within(middle * one, enough);
+      const auto tighter = within(middle * one);
+      const bool may_be = tighter && orders::best_bound(*tighter).value <= enough;
+      if (may_be && (left -= reckoned(*tighter)) < 0) break;
+      auto found = may_be ? searched(*tighter, enough) : std::nullopt;
       (found ? works : fails) = middle;
       if (found) best = std::move(found);
     }
@@ -64,26 +73,32 @@ class Squeezer {
     return costs.per_op.empty() && costs.microbatch_scale.empty() && !from_.run.program;
   }
 
-  /// The order that a search finds where no rank holds more; nothing where it finds none that is short enough.
-  [[nodiscard]] std::optional<PlanCandidate> within(Bytes most, Ticks enough) const {
-    if (options_.progress && !options_.progress(from_.name + " with less memory", "")) return std::nullopt;
+  /// What is asked of orders where no rank holds more; nothing where a rank has no room for one microbatch.
+  [[nodiscard]] std::optional<orders::Problem> within(Bytes most) const {
     const Run& run = from_.run;
     const Placement& placement = run.schedule->placement();
     MemoryModel memory = *run.memory;
     if (memory.limit.empty()) memory.limit.assign(static_cast<std::size_t>(placement.ranks()), most);
     for (Bytes& limit : memory.limit) limit = std::min(limit, most);
-    const auto problem =
-        problem_of({placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
-    if (!problem || orders::best_bound(*problem).value > enough) return std::nullopt;
+    return problem_of(
+        {placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
+  }
+
+  /// The order that a search finds; nothing where none is short enough.
+  [[nodiscard]] std::optional<PlanCandidate> searched(const orders::Problem& problem, Ticks enough) const {
+    const std::string doing = from_.name + " with less memory";
+    if (options_.progress && !options_.progress(doing, "")) return std::nullopt;
     orders::SearchOptions search{
-        .work = work_on(*problem), .seed = options_.seed, .threads = options_.threads, .enough = enough};
+        .work = work_on(problem), .seed = options_.seed, .threads = options_.threads, .enough = enough};
     if (options_.progress)
-      search.progress = [this](const orders::SearchProgress&) {
-        return options_.progress(from_.name + " with less memory", "");
-      };
-    const auto found = orders::search_order(*problem, starts(*problem), search);
+      search.progress = [&](const orders::SearchProgress&) { return options_.progress(doing, ""); };
+    const auto found = orders::search_order(problem, starts(problem), search);
     if (!found || found->value > enough) return std::nullopt;
-    return candidate(*problem, found->order);
+    return candidate(problem, found->order);
+  }
+
+  [[nodiscard]] std::int64_t reckoned(const orders::Problem& problem) const {
+    return kPlays * static_cast<std::int64_t>(problem.num_ops()) + kChains * work_on(problem) * 5 / 4;
   }
 
   [[nodiscard]] std::int64_t work_on(const orders::Problem& problem) const {
