@@ -300,7 +300,7 @@ class Planner {
 
   /// Of the steps that are as good as the best, orders that hold less.
   void add_lightest() {
-    if (plan_.candidates.empty()) return;
+    if (plan_.candidates.empty() || is_ended()) return;
     if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
     if (options_.objective == PlanObjective::PeakBytes || options_.objective == PlanObjective::P95) return;
     std::vector<std::pair<std::size_t, PlanCandidate>> found;
