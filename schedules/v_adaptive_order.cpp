@@ -54,9 +54,12 @@ orders::SearchOptions options_for(const orders::Problem& problem) {
   constexpr std::int64_t kTimings = 600;  // of an order by each chain
   constexpr std::int64_t kLeast = 100'000;
   constexpr std::int64_t kMost = 1'000'000;
+  constexpr std::int64_t kLarge =
+      20'000;  // ops from which half of that will do: what else a search does takes longer
   constexpr std::int64_t kBlocks = 20;  // times as much of orders that begin with blocks
-  const std::int64_t work = kTimings * static_cast<std::int64_t>(problem.num_ops());
-  orders::SearchOptions out{.work = std::clamp(work, kLeast, kMost)};
+  const auto ops = static_cast<std::int64_t>(problem.num_ops());
+  const std::int64_t most = ops < kLarge ? kMost : kMost / 2;
+  orders::SearchOptions out{.work = std::clamp(kTimings * ops, kLeast, most)};
   out.block_work = kBlocks * out.work;
   return out;
 }
