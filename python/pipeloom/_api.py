@@ -211,12 +211,14 @@ def _source_of_model(source: Source) -> tuple[list[str], str | None]:
     raise InputError(f"{type(source).__name__} is no workload; give a configuration, or the name or file of a model")
 
 
-def calibrate(*traces: str | os.PathLike[str], **options: Any) -> Result:
-    """Costs from a measured run: durations by stage and kind, message times, and how well they fit. ``options`` are the command line's: ``from_``,
-    ``mapping``, ``layers``, ``unit``. ``.costs`` goes into ``simulate(costs=...)``. Raises InputError for what cannot be read."""
-    if not traces:
+def calibrate(*traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Result:
+    """Costs from a measured run: durations by stage and kind, message times, and how well they fit. ``traces`` are a timeline, a folder, or the files of
+    all ranks, one by one or as a list. ``options`` are the command line's: ``from_``, ``mapping``, ``layers``, ``unit``. ``.costs`` goes into
+    ``simulate(costs=...)``, ``.warnings`` says what is doubtful. Raises InputError for what cannot be read."""
+    files = [file for trace in traces for file in ([trace] if isinstance(trace, (str, os.PathLike)) else trace)]
+    if not files:
         raise InputError("calibrate takes at least one file or folder of a trace")
-    words = [no_option(os.fspath(trace)) for trace in traces]
+    words = [no_option(os.fspath(file)) for file in files]
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs.json")
         answer = _program.call(["calibrate", *words, *_options(options), "-o", str(costs), "--json"])

@@ -1,4 +1,4 @@
-"""What pipeloom.torch does without torch: reading and checking lists, medians of recorded times, costs for other stages, predictions."""
+"""What pipeloom.torch does without torch: reading and checking lists, costs of recorded times, costs for other stages, predictions."""
 from __future__ import annotations
 
 import doctest
@@ -10,9 +10,9 @@ from pathlib import Path
 import pipeloom as pl
 import pipeloom.torch as pt
 import pytest
-from pipeloom.torch import _lowering, _medians, _record, _source
+from pipeloom.torch import _load, _lowering, _record, _source, _timed
 from pipeloom.torch._lowered import run_lowered
-from pipeloom.torch._medians import Timed
+from pipeloom.torch._timed import Timed
 
 GOOD = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"
 
@@ -163,49 +163,51 @@ def timed(rank: int, op: str, start: float, end: float, step: int = 0) -> Timed:
     return Timed(step, rank, int(op[0]), op[1], int(op[2]), start, end)
 
 
-# Two ranks, a stage each, one microbatch: F 10, latency 2, F 10, B 20, latency 2, B 21. Rank 1's clock is 100 ahead.
-STEP = [timed(0, "0F0", 0, 10), timed(1, "1F0", 112, 122), timed(1, "1B0", 122.5, 142.5), timed(0, "0B0", 44.5, 65.5)]
+# Two ranks, a stage each, one microbatch: F 10, latency 2, F 10, B 20, latency 2, B 21.
+STEP = [timed(0, "0F0", 0, 10), timed(1, "1F0", 12, 22), timed(1, "1B0", 22, 42), timed(0, "0B0", 44, 65)]
 
 
-def test_medians_and_latency_although_clocks_differ() -> None:
-    costs = _medians.costs_of(STEP, [0, 1], 1)
-    assert (costs["forward"], costs["backward"]) == ([10, 10], [20 + 1, 20])
-    assert costs["entry"] == 0.5  # 1F0 to 1B0, which needs no message
-    # There 112 - 10 = 102, back 44.5 - 142.5 = -98: the mean is 2, and an op pays 0.5 of it itself.
-    assert costs["transfer"] == {"latency": 1.5}
-    assert costs["measured"] == {"ranks": 2, "microbatches": 1}
-
-
-def test_medians_over_steps() -> None:
-    longer = [timed(0, "0F0", 0, 13, 1), timed(1, "1F0", 112, 122, 1), timed(1, "1B0", 122.5, 142.5, 1), timed(0, "0B0", 44.5, 65.5, 1)]
-    again = [timed(0, "0F0", 0, 11, 2), timed(1, "1F0", 112, 122, 2), timed(1, "1B0", 122.5, 142.5, 2), timed(0, "0B0", 44.5, 65.5, 2)]
-    costs = _medians.costs_of(STEP + longer + again, [0, 1], 1)
-    assert costs["forward"] == [11, 10]
-    assert _medians.step_time([timed(0, "0F0", 5, 10), timed(0, "0B0", 10, 25), timed(0, "0F0", 1, 31, 1)]) == 25  # of 20 and 30
+def test_costs_of_a_recording_are_those_of_calibrate(tmp_path: Path) -> None:
+    file = tmp_path / "recorded.jsonl"
+    file.write_text(_timed.timeline_text(STEP))
+    said = dict(pl.calibrate(file, first_stage="torch", layers=[4, 3]).costs)
+    assert _timed.costs_of(STEP, [4, 3]) == said
+    assert (said["forward"], said["backward"], said["layers"], said["stage_ranks"]) == ([10, 10], [21, 20], [4, 3], [0, 1])
+    assert (said["measured"], said["first_stage"], said["overlapped"]) == ({"ranks": 2, "microbatches": 1}, "torch", "sequential")
+    assert pl.simulate("1f1b", ranks=2, microbatches=1, costs=said).makespan == 65
 
 
 def test_first_stage_is_split_as_the_others_are() -> None:
     # Stage 1: I 6, W 4, so 0.6 of a backward is I. PyTorch ran stage 0 as I 0, W 20: 12 and 8.
     rows = [timed(0, "0F0", 0, 9), timed(1, "1F0", 9, 18), timed(1, "1I0", 18, 24), timed(1, "1W0", 24, 28), timed(0, "0I0", 24, 24),
             timed(0, "0W0", 25, 45)]
-    costs = _medians.costs_of(rows, [0, 1], 1)
-    assert costs["backward_input"] == [12, 6]
-    assert costs["backward_weight"] == [8, 4]
-    assert costs["backward"] == [20, 10]
-    assert costs["first_stage"] == "torch"
+    costs = _timed.costs_of(rows)
+    assert (costs["backward_input"], costs["backward_weight"], costs["first_stage"]) == ([12, 6], [8, 4], "torch")
 
 
-def test_pairs_of_a_function_of_its_own() -> None:
-    rows = [*STEP, timed(0, "0F1", 70, 95), timed(0, "0B2", 70, 95)]  # together 25
-    costs = _medians.costs_of(rows, [0, 1], 3)
-    assert costs["overlapped"] == {"pairs": [[25, 25], [25, 25]]}
-    assert costs["forward"] == [10, 10]
-    assert _medians.costs_of(STEP, [0, 1], 1)["overlapped"] == "sequential"
+def test_pairs_of_a_function_of_ones_own() -> None:
+    costs = {"time_unit": "ms", "forward": 10, "backward": 20, "backward_input": 12, "backward_weight": 8, "overlapped": 25}
+    run = pl.simulate("dualpipe-v", ranks=2, microbatches=6, costs=costs)
+    columns = [run.timeline[name].tolist() for name in ("rank", "stage", "kind", "microbatch", "start", "end")]
+    scale = run.ticks_per_unit
+    rows = [Timed(0, rank, stage, pl.KINDS[kind], k, start / scale, end / scale) for rank, stage, kind, k, start, end in zip(*columns)]
+    # Forwards of stages 0 and 1 pair with backwards of 3 and 2 on the same rank, and the other way round: 25 each.
+    pairs = _timed.costs_of(rows)["overlapped"]["pairs"]
+    assert {pairs[0][3], pairs[3][0], pairs[1][2], pairs[2][1]} == {25}
 
 
 def test_steps_without_backward_are_refused() -> None:
-    with pytest.raises(pt.InputError, match="stage 0 ran no backward"):
-        _medians.costs_of([timed(0, "0F0", 0, 1)], [0], 1)
+    with pytest.raises(pt.InputError):
+        _timed.costs_of([timed(0, "0F0", 0, 1)])
+
+
+def test_a_stage_that_ran_nowhere_is_named() -> None:
+    with pytest.raises(pt.InputError, match="stage 0 ran no op"):
+        _timed.stage_ranks_of([timed(1, "1F0", 0, 1)])
+
+
+def test_the_step_time_is_the_median_over_steps() -> None:
+    assert _timed.step_time([timed(0, "0F0", 5, 10), timed(0, "0B0", 10, 25), timed(0, "0F0", 1, 31, 1)]) == 25  # of 20 and 30
 
 
 # --- hooks ---
@@ -301,6 +303,78 @@ def test_hooks_take_a_pair_of_ones_own_as_one() -> None:
     assert [row.op for row in rows] == ["0F1", "1B0"]
     assert (rows[0].start, rows[0].end) == (rows[1].start, rows[1].end)
     assert schedule._comp_type_to_function_map[pair] is overlap
+
+
+class FakeSingle(FakeSchedule):
+    """As classes of one stage a rank have it, which name no order: Schedule1F1B, ScheduleGPipe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stage = self._stages[-1]
+        del self._stages
+
+    def _step_microbatches(self) -> None:
+        self._stage.forward_one_chunk(0)
+        self._maybe_compute_loss(self._stage)
+        self._stage.backward_one_chunk(0)
+
+
+def test_schedules_of_one_stage_are_recorded_too() -> None:
+    schedule = FakeSingle()
+    hooks = _record._Hooks(schedule, Ticks(), None)
+    schedule._step_microbatches()
+    hooks.remove()
+    assert [row.op for row in hooks.rows(1)] == ["1F0", "1B0"]
+    with pytest.raises(pt.InputError, match="object is no schedule of torch.distributed.pipelining"):
+        _load.stages_of(object())
+
+
+class FakeProfiler:
+    """As much of torch as ranges use: whether a profiler records, and ranges as they open and close."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.on = True
+        self.seen: list[str] = []
+        seen = self.seen
+
+        class Range:
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            def __enter__(self) -> None:
+                seen.append(self.name)
+
+            def __exit__(self, *_: object) -> None:
+                seen.append("end")
+
+        autograd = types.SimpleNamespace(_profiler_enabled=lambda: self.on)
+        torch = types.SimpleNamespace(_C=types.SimpleNamespace(_autograd=autograd), profiler=types.SimpleNamespace(record_function=Range))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+
+
+def test_ranges_name_each_pass_where_a_profiler_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    profiler, schedule = FakeProfiler(monkeypatch), FakeSchedule()
+    pt.ranges(schedule._stages)
+    pt.ranges(schedule._stages[0])  # has them already
+    schedule._step_microbatches()
+    assert profiler.seen == [part for name in ("0F0", "1F0", "1I0", "1W0", "0B0") for part in (f"pipeloom:{name}", "end")]
+    profiler.on = False
+    schedule._step_microbatches()
+    assert len(profiler.seen) == 10
+
+
+def test_ranges_of_a_schedule_have_the_loss_in_the_last_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    profiler, schedule = FakeProfiler(monkeypatch), FakeSingle()
+    monkeypatch.setattr(schedule, "_loss_fn", len, raising=False)
+    monkeypatch.setattr(schedule, "_maybe_compute_loss", lambda stage: profiler.seen.append("loss"))
+    pt.ranges(schedule)
+    schedule._step_microbatches()
+    assert profiler.seen == ["pipeloom:1F0", "loss", "end", "pipeloom:1B0", "end"]
+
+
+def test_ranges_refuse_what_is_no_stage() -> None:
+    with pytest.raises(pt.InputError, match="int is no stage and no schedule"):
+        pt.ranges(3)
 
 
 def test_events_of_a_gpu_are_read_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

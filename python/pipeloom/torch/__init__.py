@@ -7,6 +7,7 @@ from .. import InputError, ScheduleError
 from ._costs import predict, rank, restage
 from ._gradients import GradientCheck, check_gradients
 from ._load import load_schedule, step
+from ._ranges import ranges
 from ._record import Recording, record
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "parse",
     "parse_compute",
     "predict",
+    "ranges",
     "rank",
     "record",
     "restage",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .. import InputError
-from ._load import compute_list, group_of, step
+from ._load import group_of, home_of, stage_count, stages_of, step
 
 #: From a stage and the name of a parameter in it to the parameter's name in the whole model.
 Naming = Callable[[int, str], str]
@@ -65,10 +65,10 @@ def check_gradients(
     x, target = _batch(schedule, group, x, target)
     _clear(schedule)
     loss = step(schedule, x, target, broadcast=True)
-    parts = _gathered({stage.stage_index: _state(stage.submod) for stage in schedule._stages}, group)
+    parts = _gathered({stage.stage_index: _state(stage.submod) for stage in stages_of(schedule)}, group)
     _clear(schedule)
     whole = copy.deepcopy(model)
-    naming = names or _naming(whole, compute_list(schedule).stages)
+    naming = names or _naming(whole, stage_count(schedule))
     own = dict(whole.named_parameters())
     pairs = [
         (_found(own, naming(s, name), s, name), value, grad) for s, part in sorted(parts.items()) for name, (value, grad) in part.items()
@@ -90,15 +90,14 @@ def _batch(schedule: Any, group: Any, x: Any, target: Any) -> tuple[Any, Any]:
     mine = (x if x is not None else last[0], target if target is not None else last[1])
     both: list[Any] = [None] * dist.get_world_size(group)
     dist.all_gather_object(both, mine, group=group)
-    listed = compute_list(schedule)
-    found = both[listed.rank_of(0)][0], both[listed.rank_of(listed.stages - 1)][1]
+    found = both[home_of(schedule, 0)][0], both[home_of(schedule, stage_count(schedule) - 1)][1]
     if found[0] is None or found[1] is None:
         raise InputError("there is no batch to check with; give x and target, or step once before")
     return found
 
 
 def _clear(schedule: Any) -> None:
-    for stage in schedule._stages:
+    for stage in stages_of(schedule):
         stage.submod.zero_grad(set_to_none=True)
 
 

@@ -251,18 +251,33 @@ def _runtime(
     return schedule
 
 
-def compute_list(schedule: Any) -> ComputeList:
-    """The list that a runtime runs, also of one that was loaded or made without load_schedule."""
+def is_schedule(what: Any) -> bool:
+    """Whether it is a schedule or runtime of torch.distributed.pipelining: one that holds stages, or a single one."""
+    return hasattr(what, "_step_microbatches") and (hasattr(what, "_stages") or hasattr(what, "_stage"))
+
+
+def stages_of(schedule: Any) -> list[Any]:
+    """The stages that this rank runs under a schedule of any class. Raises InputError for what is no schedule."""
+    if not is_schedule(schedule):
+        raise InputError(f"{type(schedule).__name__} is no schedule of torch.distributed.pipelining")
+    many = getattr(schedule, "_stages", None)
+    return [schedule._stage] if many is None else list(many)
+
+
+def stage_count(schedule: Any) -> int:
+    """Stages of the whole pipeline."""
+    return int(stages_of(schedule)[0].num_stages)
+
+
+def home_of(schedule: Any, stage: int) -> int:
+    """The rank of the pipeline's group that runs a stage."""
     known: Optional[ComputeList] = getattr(schedule, "pipeloom", None)
-    if known is not None:
-        return known
-    rows = [schedule.pipeline_order[rank] for rank in sorted(schedule.pipeline_order)]
-    return parse("".join(",".join("" if one is None else str(one) for one in row) + "\n" for row in rows))
+    return known.rank_of(stage) if known is not None else int(stages_of(schedule)[0].stage_index_to_group_rank[stage])
 
 
 def group_of(schedule: Any) -> Any:
     """The process group of a runtime's pipeline."""
-    return getattr(schedule, "pipeloom_group", None) or schedule._stages[0].group
+    return getattr(schedule, "pipeloom_group", None) or stages_of(schedule)[0].group
 
 
 def step(schedule: Any, x: Any = None, target: Any = None, *, broadcast: bool = False, **arguments: Any) -> Any:
@@ -274,8 +289,8 @@ def step(schedule: Any, x: Any = None, target: Any = None, *, broadcast: bool = 
     """
     import torch
 
-    first = any(stage.is_first for stage in schedule._stages)
-    last = any(stage.is_last for stage in schedule._stages)
+    first = any(stage.is_first for stage in stages_of(schedule))
+    last = any(stage.is_last for stage in stages_of(schedule))
     inputs = x if isinstance(x, tuple) else (x,)
     losses: list[Any] = arguments.pop("losses", [])
     schedule.pipeloom_batch = (x, target)
@@ -290,7 +305,6 @@ def _loss_everywhere(schedule: Any, loss: Any) -> Any:
     import torch.distributed as dist
 
     group = group_of(schedule)
-    listed = compute_list(schedule)
     said = [None if loss is None else loss.cpu()]
-    dist.broadcast_object_list(said, src=dist.get_global_rank(group, listed.rank_of(listed.stages - 1)), group=group)
+    dist.broadcast_object_list(said, src=dist.get_global_rank(group, home_of(schedule, stage_count(schedule) - 1)), group=group)
     return said[0]

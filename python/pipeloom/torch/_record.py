@@ -9,14 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from .. import InputError
-from ._load import compute_list, group_of
-from ._medians import Timed, costs_of, step_time
+from ._load import group_of, stages_of
+from ._timed import Timed, costs_of, stage_ranks_of, step_time, timeline_text
 
 PAIR = "OVERLAP_F_B"
 
 
 def record(schedule: Any, *, memory: bool = True, skip: int = 0) -> "Recording":
     """Measures the steps inside `with record(schedule) as rec:`, on every rank of its group; all of them must enter and leave it.
+
+    `schedule` is of any class of torch.distributed.pipelining, made by `load_schedule` or by hand. Raises InputError for what is none.
 
     The first `skip` steps are not counted. With `memory` the first one that is left counts what forwards keep for their backwards, which
     makes it slower: its times count only if it is the only step.
@@ -29,7 +31,6 @@ class Recording:
 
     def __init__(self, schedule: Any, *, memory: bool = True, skip: int = 0) -> None:
         self._schedule = schedule
-        self._listed = compute_list(schedule)
         self._group = group_of(schedule)
         self._memory = memory
         self._skip = skip
@@ -89,17 +90,18 @@ class Recording:
     def costs(self, layers: Optional[Sequence[int]] = None) -> dict[str, Any]:
         """Costs for `predict`, `rank` and the simulator: medians by stage and kind, in ms.
 
-        `layers` says how many layers each stage has; without it all stages count as equally many, which only matters where costs are dealt
-        out to other stages. Raises InputError where the steps had no backward.
+        They are what `pipeloom calibrate` makes of `timeline()`, with `measured.memory` beside them. `layers` says how many layers each stage
+        has; without it all stages count as equally many, which only matters where costs are dealt out to other stages. Raises InputError where
+        the steps had no backward.
         """
-        found = costs_of(self.rows, self._listed.stage_ranks(), self._listed.microbatches, layers)
+        found = costs_of(self.rows, layers)
         if self._bytes:
-            found["measured"]["memory"] = self._memory_costs()
+            found.setdefault("measured", {})["memory"] = self._memory_costs()
         return found
 
     def _memory_costs(self) -> dict[str, Any]:
         """Per rank, as an activation of a rank's layers goes to other schedules as a whole."""
-        placed = self._listed.stage_ranks()
+        placed = stage_ranks_of(self.rows)
         ranks = range(1 + max(placed))
 
         def by_rank(values: dict[int, int]) -> list[int]:
@@ -114,12 +116,7 @@ class Recording:
 
     def timeline(self, path: Any) -> None:
         """Writes every op of the counted steps as JSON lines, on rank 0: for `pipeloom convert`, `compare`, `explain` and `calibrate`."""
-        rows = sorted(self.rows, key=lambda row: (row.step, row.rank, row.start, row.kind != "F"))
-        first = min(row.step for row in rows)
-        zero = min(row.start for row in rows)
-        several = any(row.step != first for row in rows)
-        lines = ['{"time_unit": "ms"}'] + [_line(row, first, zero, several) for row in rows]
-        self._write(path, "\n".join(lines) + "\n")
+        self._write(path, timeline_text(self.rows))
 
     def _write(self, path: Any, text: str) -> None:
         import torch.distributed as dist
@@ -131,12 +128,6 @@ class Recording:
                 file.write(text)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
-
-
-def _line(row: Timed, first: int, zero: float, several: bool) -> str:
-    step = {"step": row.step - first} if several else {}
-    times = {"start": round(row.start - zero, 6), "end": round(row.end - zero, 6)}
-    return json.dumps({**step, "rank": row.rank, "op": row.op, **times})
 
 
 class _HostClock:
@@ -182,7 +173,7 @@ class _CudaClock:
 
 
 def _clock_of(schedule: Any) -> Any:
-    return _CudaClock() if schedule._stages[0].device.type == "cuda" else _HostClock()
+    return _CudaClock() if stages_of(schedule)[0].device.type == "cuda" else _HostClock()
 
 
 class _Hooks:
@@ -199,7 +190,7 @@ class _Hooks:
         self._replaced: list[tuple[Any, str, Any]] = []
         self._replace(schedule, "_step_microbatches", self._around_step)
         self._replace(schedule, "_maybe_compute_loss", self._around_loss)
-        for stage in schedule._stages:
+        for stage in stages_of(schedule):
             self._replace(stage, "forward_one_chunk", self._around("F", stage))
             self._replace(stage, "backward_one_chunk", self._around("B", stage))
             self._replace(stage, "backward_weight_one_chunk", self._around("W", stage))
@@ -291,7 +282,7 @@ class _Hooks:
 
     def static(self) -> dict[int, int]:
         """Bytes of a stage's parameters and gradients, of sharded ones this rank's part; what an optimizer keeps is not known here."""
-        return {stage.stage_index: sum(map(_static_bytes, stage.submod.parameters())) for stage in self.schedule._stages}
+        return {stage.stage_index: sum(map(_static_bytes, stage.submod.parameters())) for stage in stages_of(self.schedule)}
 
     def rows(self, rank: int) -> list[Timed]:
         """Times in ms since the clock's origin."""
