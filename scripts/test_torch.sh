@@ -74,6 +74,10 @@ for schedule in 1f1b zb-h1 interleaved-1f1b; do
   "$python" "$tools/record_trace.py" "$pipeloom" "$folder/trace.csv" $((2 * chunks)) 4 "$folder/trace-$schedule" || failed=1
 done
 
+echo "recordings of torch $release against the clock of the same run"
+PYTHONWARNINGS=ignore "$python" "$tools/record_truth.py" "$folder/recordings" > "$folder/recordings.log" 2>&1 || { cat "$folder/recordings.log"; failed=1; }
+"$python" "$tools/check_truth.py" "$pipeloom" "$folder/recordings" || failed=1
+
 echo "pipeloom.torch with torch $release"
 for part in trains broken options sharded newer; do
   "$python" "$tools/bridge.py" "$part" || failed=1

@@ -1,0 +1,153 @@
+"""Holds what pipeloom reads from recordings of a real PyTorch against what time.perf_counter measured in the same runs.
+
+    check_truth.py PIPELOOM FOLDER
+
+FOLDER is record_truth.py's. Of each recording: costs of every kind and stage near the measured medians (5 % where layers sleep, 15 % where they compute), the
+step simulated from these costs (4 % where layers sleep), clocks that agree left alone, a slowed rank as the first cause within 3 points, and clocks
+shifted by hand found again within 0.2 ms. Recordings that name nothing must be refused with the ways out. A line per recording; exits 1 if one is wrong.
+"""
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+NEAR = {"sleep": 0.05, "linear": 0.15, "transformer": 0.15}
+SMALL_MS = 0.25  # passes that do next to nothing, such as I of stage 0: as far off as they may be
+STEP_NEAR = 0.04
+SHIFTS_MS = [0.0, 35.0, -20.0, 5.0]
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True)
+
+
+def costs_of(pipeloom, folder, work):
+    """The costs file and calibrate's JSON, or the message with which the recording was refused."""
+    costs = f"{work}/costs.json"
+    answer = run(pipeloom, "calibrate", folder, "--json", "-o", costs, "--force")
+    if answer.returncode != 0:
+        return None, answer.stderr.strip().splitlines()[-1]
+    with open(costs, encoding="utf-8") as file:
+        return json.load(file), json.loads(answer.stdout)
+
+
+def wrong_costs(truth, calibration):
+    """What is off: "B of stage 0: 40.7 for 20.8 ms"."""
+    near = NEAR[truth["run"]["layers"]]
+    said = {f"{row['stage']}{row['kind']}": row["time"] for row in calibration["residuals"] if row["kind"] != "group"}
+    wrong = []
+    for key, measured in truth["op_ms"].items():
+        if key not in said:
+            if truth["run"]["schedule"] != "DualPipeV":  # an op may run in pairs only
+                wrong.append(f"{key} is missing")
+        elif abs(said[key] - measured["median"]) > max(near * measured["median"], SMALL_MS):
+            wrong.append(f"{key} {said[key]:.2f} for {measured['median']:.2f} ms")
+    return wrong
+
+
+def wrong_step(pipeloom, truth, work, calibration):
+    """The order that ran, simulated from the costs, against the median step."""
+    if truth["run"]["layers"] != "sleep":
+        return []
+    answer = run(pipeloom, "simulate", f"{work}/order.csv", "--set", f"costs={work}/costs.json", "--json")
+    if answer.returncode != 0:
+        return [f"the costs do not simulate: {answer.stderr.strip()}"]
+    simulated = float(json.loads(answer.stdout)["makespan"])
+    steps = sorted(calibration["step_times"])
+    off = simulated / steps[len(steps) // 2] - 1
+    return [f"simulated {off:+.1%}"] if abs(off) > STEP_NEAR else []
+
+
+def wrong_clocks(calibration, expected):
+    found = calibration["clock_offsets"] or [0.0] * len(expected)
+    off = max(abs(a - b) for a, b in zip(found, expected))
+    return [f"clocks {found} for {expected}"] if off > (0.2 if any(expected) else 0.0) else []
+
+
+def predicted_costs(truth):
+    """Costs of the run with no rank slowed."""
+    slow, ranks = truth["run"]["slow"], truth["run"]["ranks"]
+    out = {"time_unit": "ms", "overlapped": "sequential"}
+    stages = ranks * truth["run"]["chunks"]
+    for key, kind in (("forward", "F"), ("backward", "B"), ("backward_input", "I"), ("backward_weight", "W")):
+        values = [truth["op_ms"].get(f"{stage}{kind}") for stage in range(stages)]
+        if all(values):
+            out[key] = [value["median"] / (truth["slow_factor"] if home_of(truth["run"], stage) == slow else 1) for stage, value in enumerate(values)]
+    return out
+
+
+def home_of(run_of, stage):
+    ranks = run_of["ranks"]
+    if run_of["schedule"] in ("ZBVZeroBubble", "DualPipeV"):
+        return stage if stage < ranks else 2 * ranks - 1 - stage
+    return stage % ranks
+
+
+def wrong_cause(pipeloom, truth, folder, work):
+    """The slowed rank is the first cause of explain, within 3 points of what it was slowed by."""
+    slow = truth["run"]["slow"]
+    if slow is None:
+        return []
+    with open(f"{work}/predicted.json", "w", encoding="utf-8") as file:
+        json.dump({"schedule": "custom", "options": {"file": f"{work}/order.csv"}, "costs": predicted_costs(truth)}, file)
+    answer = run(pipeloom, "explain", f"{work}/predicted.json", folder, "--json")
+    if answer.returncode != 0:
+        return [f"explain: {answer.stderr.strip()}"]
+    first = json.loads(answer.stdout)["causes"][0]
+    named = first.get("rank") == slow or (first["kind"] == "stage" and home_of(truth["run"], first["stage"]) == slow)
+    if not named or abs(first.get("factor", 1) - truth["slow_factor"]) > 0.03:
+        return [f"first cause is {first['text']!r}, not rank {slow} by {truth['slow_factor'] - 1:.0%}"]
+    return []
+
+
+def shifted_copy(folder, work, ranks):
+    """The recording with the clocks of its ranks set apart by SHIFTS_MS."""
+    target = f"{work}/shifted"
+    shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(target)
+    for rank in range(ranks):
+        with gzip.open(f"{folder}/rank{rank}.json.gz", "rt") as file:
+            trace = json.load(file)
+        for event in trace["traceEvents"]:
+            if "ts" in event:
+                event["ts"] += SHIFTS_MS[rank] * 1000
+        with gzip.open(f"{target}/rank{rank}.json.gz", "wt", compresslevel=1) as file:
+            json.dump(trace, file)
+    return target
+
+
+def wrong_of(pipeloom, truth, folder, work):
+    costs, calibration = costs_of(pipeloom, folder, work)
+    name, ranks = truth["run"]["name"], truth["run"]["ranks"]
+    if name.endswith("_nothing"):
+        return [] if costs is None and "pipeloom.torch.ranges" in calibration else [f"not refused with the ways out: {calibration}"]
+    if costs is None:
+        return [calibration]
+    run(pipeloom, "convert", folder, f"{work}/order.csv", "--to", "torch-compute", "--force", "-q")
+    wrong = wrong_costs(truth, calibration) + wrong_step(pipeloom, truth, work, calibration) + wrong_clocks(calibration, [0.0] * ranks)
+    wrong += wrong_cause(pipeloom, truth, folder, work)
+    if not truth["run"]["ranges"]:
+        _, moved = costs_of(pipeloom, shifted_copy(folder, work, ranks), work)
+        wrong += [moved] if isinstance(moved, str) else wrong_clocks(moved, SHIFTS_MS[:ranks])
+    return wrong
+
+
+def main():
+    pipeloom, root = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    failed = 0
+    for name in sorted(os.listdir(root)):
+        folder = f"{root}/{name}"
+        with open(f"{folder}/truth.json", encoding="utf-8") as file:
+            truth = json.load(file)
+        with tempfile.TemporaryDirectory() as work:
+            wrong = wrong_of(pipeloom, truth, folder, work)
+        failed += bool(wrong)
+        print(f"{'wrong' if wrong else 'right'} {name}" + "".join(f"; {line}" for line in wrong), flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
