@@ -104,6 +104,7 @@ TEST_CASE("ops of links, order, hiccups and of what has none") {
   CHECK(count({.kind = CauseKind::Link, .from = Rank(0), .to = Rank(1)}) == 8);
   CHECK(count({.kind = CauseKind::Link, .from = Rank(0), .to = Rank(1), .both_ways = true}) == 16);
   CHECK(count({.kind = CauseKind::MessageTime}) == 3 * 16);
+  CHECK(count({.kind = CauseKind::Pause, .rank = Rank(1)}) == 16);
   CHECK(count({.kind = CauseKind::Order, .ranks = {Rank(0), Rank(3)}}) == 32);
   CHECK(count({.kind = CauseKind::Hiccup, .rank = Rank(1), .ops = {forward(Stage(1), Microbatch(3))}}) == 1);
   CHECK(count({.kind = CauseKind::Microbatch, .microbatch = Microbatch(2), .op_kind = OpKind::Forward}) == 4);

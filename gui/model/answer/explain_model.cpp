@@ -34,7 +34,7 @@ bool is_of_ops(CauseKind kind) {
 bool has_op(const Cause& cause, Op op, Rank rank) {
   if (cause.kind == CauseKind::Order) return std::ranges::count(cause.ranks, rank) > 0;
   if (cause.kind == CauseKind::Hiccup) return cause.rank == rank && std::ranges::count(cause.ops, op) > 0;
-  return is_of_ops(cause.kind) && (!cause.rank || *cause.rank == rank) &&
+  return (is_of_ops(cause.kind) || cause.kind == CauseKind::Pause) && (!cause.rank || *cause.rank == rank) &&
          (!cause.stage || *cause.stage == op.stage()) &&
          (!cause.microbatch || *cause.microbatch == op.microbatch()) &&
          (!cause.op_kind || *cause.op_kind == op.kind());
