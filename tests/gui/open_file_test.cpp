@@ -211,8 +211,9 @@ TEST_CASE("what is wrong with a trace is one line", "[open]") {
   std::filesystem::remove(folder.file("rank0.json"));
   const OpenedFile opened = read_run_file(folder.path());
   CHECK(opened.kind == OpenedFile::Kind::Problem);
-  CHECK(opened.problem ==
-        folder.file("rank1.json") + ": error: stage 0 is missing; add the files of the ranks that run them");
+  CHECK(opened.problem == folder.file("rank1.json") +
+                              ": error: stage 0 is missing, and rank 0 has no file here; add the files of "
+                              "the ranks that run them");
 }
 
 TEST_CASE("every format of traces opens as the run that it was written from", "[open]") {
@@ -309,7 +310,7 @@ TEST_CASE("a mapping that is opened says what the names of a trace mean", "[open
   wait_idle(session);
   CHECK(session.runs.empty());
   CHECK(session.message.kind == MessageKind::Problem);
-  CHECK(session.message.text.find("which the window opens as any file") != std::string::npos);
+  CHECK(session.message.text.find("take --mapping FILE") != std::string::npos);
   // The trace that was refused is read again with it.
   open_path(session, mapping.path(), false);
   wait_idle(session);

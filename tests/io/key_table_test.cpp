@@ -58,6 +58,8 @@ std::vector<std::string> values_of(const Key& key) {
     case KeyType::Counts:
       if (key.path.ends_with(".stages")) return {"[0, 3]"};
       return {"[4, 0, 8]"};
+    case KeyType::GroupSize:
+      return {"5", "[5, 4, 4]"};
     case KeyType::Documents:
       return {"[4096, 2048, 2048]", "[[8192], [4096, 4096]]"};
     case KeyType::Slices:

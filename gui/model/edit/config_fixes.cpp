@@ -190,9 +190,8 @@ bool takes_shape(const Assignments& assignments) {
 
 /// Whether the configuration gives the key one whole number.
 bool is_count(const io::Key& key, const io::Config& config) {
-  if (!key.has(config)) return false;
-  return key.type == io::KeyType::Count ||
-         (key.type == io::KeyType::GroupSize && !config.options.group_size->is_list());
+  if (key.type == io::KeyType::Count) return key.has(config);
+  return key.type == io::KeyType::GroupSize && key.has(config) && !config.options.group_size->is_list();
 }
 
 }  // namespace

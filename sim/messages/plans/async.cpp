@@ -119,10 +119,13 @@ Program lowered(std::shared_ptr<const Schedule> schedule, bool defer_receives) {
           if (same_way && op.stage() == action.stage()) writer.send(i);
         }
       } else if (is_op(action.kind()) && !action.joined()) {
-        // The last part of a group stands for all of it.
+        // The last part of a group is the action of all of it, of two entries that run in turn too.
         first = last;
-        last = entry_end(queues, first);
-        writer.wait_and_run(first, last);
+        do {
+          const std::size_t begin = last;
+          last = entry_end(queues, begin);
+          writer.wait_and_run(begin, last);
+        } while (queues.ops()[last - 1].in_turn());
       }
     }
   }
