@@ -21,7 +21,7 @@
 //
 // Requires: v >= 2; any p, m.
 //
-// Closed forms: none, the order follows from the times.
+// Closed forms: peak_live v, m = 1; beyond, the order follows from the times.
 
 #include <algorithm>
 #include <array>
@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedules/closed_form.hpp"
 #include "schedules/placements.hpp"
 #include "schedules/queue_builder.hpp"
 #include "schedules/registry.hpp"
@@ -317,7 +318,11 @@ Generator zbvpp() {
                        .default_chunks = 2,
                        .splits_backward = true,
                        .text = "2 chunks or more, any ranks, any microbatches"},
-      .closed_forms = {},
+      .closed_forms = {order_form("peak_live", "v", "m = 1",
+                                  [](const Params& params, Rank) -> Value {
+                                    if (params.microbatches != 1) return std::nullopt;
+                                    return params.chunks;
+                                  })},
       .placement = wave_placement,
       .emit = whatever_the_costs(emit),
   };
