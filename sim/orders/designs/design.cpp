@@ -41,7 +41,7 @@ struct Played {
   EntryRun run = {};            ///< what comes of it
 };
 
-bool is_better(const Played& a, const Played& b) {
+bool is_better_played(const Played& a, const Played& b) {
   return is_better(a.run, b.run);
 }
 
@@ -64,7 +64,7 @@ class DesignChain {
           Played next = like;
           next.policy = std::move(policy);
           if (!play(next)) return best;
-          if (is_better(next, best)) best = std::move(next);
+          if (is_better_played(next, best)) best = std::move(next);
         }
     }
     return best;
@@ -84,7 +84,7 @@ class DesignChain {
       if (changed >= Changed::Copying && next.problem) ease(next);
       goes_on = changed == Changed::Nothing || !next.problem ? chain_.spend(kProblemWork) : play(next);
       if (changed == Changed::Nothing || !next.problem || next.run.value == kMaxTicks) continue;
-      if (is_better(next, best)) best = next;
+      if (is_better_played(next, best)) best = next;
       const double share = (chain_.share() - began) / (1 - began);
       const double worse = next.run.energy() - now.run.energy();
       if (worse <= 0 || chain_.random.unit() < std::exp(-worse / (hot * std::pow(0.01, share))))
@@ -152,14 +152,14 @@ class DesignSearch {
     round(starts.size(), kFirstShare,
           [&](std::size_t i, DesignChain& chain) { best_[i] = chain.first(starts[i]); });
     for (const Round& how : kRounds) {
-      std::ranges::stable_sort(best_, is_better);
+      std::ranges::stable_sort(best_, is_better_played);
       const std::vector<Played> from = best_;
       best_.resize(std::clamp(from.size(), how.least, how.most));
       round(best_.size(), how.share, [&](std::size_t i, DesignChain& chain) {
         best_[i] = chain.anneal(from[i % from.size()], how.heats[i % how.heats.size()]);
       });
     }
-    const Played& best = *std::ranges::min_element(best_, is_better);
+    const Played& best = *std::ranges::min_element(best_, is_better_played);
     if (standing_of(best.run) == Standing::None) return std::nullopt;
     return found(best);
   }

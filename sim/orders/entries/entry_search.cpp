@@ -29,7 +29,7 @@ struct TimedEntries {
   EntryRun run = {};
 };
 
-bool is_better(const TimedEntries& a, const TimedEntries& b) {
+bool is_better_timed(const TimedEntries& a, const TimedEntries& b) {
   return is_better(a.run, b.run);
 }
 
@@ -188,7 +188,7 @@ TimedEntries anneal(const Problem& problem, const TimedEntries& from, double hea
     }
     now.run = *next;
     at = 1 - at;
-    if (is_better(now, best)) best = now;
+    if (is_better_timed(now, best)) best = now;
   }
   return best;
 }
@@ -209,7 +209,7 @@ class EntrySearch {
     }
     if (best_.empty()) return std::nullopt;
     for (const EntryRound& how : kEntryRounds) improve(how);
-    std::ranges::stable_sort(best_, is_better);
+    std::ranges::stable_sort(best_, is_better_timed);
     if (standing_of(best_.front().run) != Standing::Fits) return std::nullopt;
     FoundEntries out{start_of(best_.front()), best_.front().run.value};
     keep_runners_up(out);
@@ -222,7 +222,7 @@ class EntrySearch {
   /// Of what chains came to, in both rounds.
   void keep_runners_up(FoundEntries& found) {
     seen_.insert(seen_.end(), best_.begin(), best_.end());
-    std::ranges::stable_sort(seen_, is_better);
+    std::ranges::stable_sort(seen_, is_better_timed);
     for (const TimedEntries& one : seen_) {
       const bool near = standing_of(one.run) == Standing::Fits &&
                         static_cast<double>(one.run.value) <= kNear * static_cast<double>(found.value);
@@ -236,7 +236,7 @@ class EntrySearch {
 
   /// In the first round from all that are best, then from the best.
   void improve(const EntryRound& how) {
-    std::ranges::stable_sort(best_, is_better);
+    std::ranges::stable_sort(best_, is_better_timed);
     const std::size_t most = seen_.empty() ? std::min(best_.size(), how.heats.size()) : 1;
     const std::vector<TimedEntries> from(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(most));
     seen_ = best_;
