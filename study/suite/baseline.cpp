@@ -17,19 +17,19 @@ namespace {
 using io::Value;
 using io::ValueKind;
 
-void require(const Value& value, ValueKind kind, std::string_view advice) {
+void require_kind(const Value& value, ValueKind kind, std::string_view advice) {
   if (!value.is(kind))
     throw InputError(value.where(), fmt::format("found {} where a baseline has {}; {}", value.described(),
                                                 io::name_of(kind), advice));
 }
 
 CaseResult read_row(const std::string& name, const Value& row, std::string_view advice) {
-  require(row, ValueKind::Object, advice);
+  require_kind(row, ValueKind::Object, advice);
   CaseResult out;
   out.name = name;
   const auto text = [&row, advice](const char* key) {
     const Value* value = row.find(key);
-    if (value != nullptr) require(*value, ValueKind::String, advice);
+    if (value != nullptr) require_kind(*value, ValueKind::String, advice);
     return value != nullptr ? value->text() : std::string();
   };
   out.input = text("input");
@@ -37,9 +37,9 @@ CaseResult read_row(const std::string& name, const Value& row, std::string_view 
   out.orders = text("orders");
   out.timeline = text("timeline");
   if (const Value* metrics = row.find("metrics")) {
-    require(*metrics, ValueKind::Object, advice);
+    require_kind(*metrics, ValueKind::Object, advice);
     for (std::size_t i = 0; i < metrics->keys().size(); ++i) {
-      require(metrics->items()[i], ValueKind::Number, advice);
+      require_kind(metrics->items()[i], ValueKind::Number, advice);
       out.metrics.emplace_back(metrics->keys()[i].name, metrics->items()[i].text());
     }
   }
@@ -133,14 +133,14 @@ bool times_may_move(const std::map<std::string, Tolerance>& tolerance) {
 std::map<std::string, CaseResult> read_baseline(const std::string& path, std::string_view advice) {
   const io::Document document = io::Document::parse(io::read_file(path, io::kMaxDocumentBytes), path);
   const Value& root = document.root();
-  require(root, ValueKind::Object, advice);
+  require_kind(root, ValueKind::Object, advice);
   const Value* version = root.find("schema_version");
   if (version == nullptr || version->text() != "1")
     throw InputError(version ? version->where() : root.where(),
                      fmt::format("no baseline of schema_version 1; {}", advice));
   const Value* cases = root.find("cases");
   if (cases == nullptr) throw InputError(root.where(), fmt::format("\"cases\" is missing; {}", advice));
-  require(*cases, ValueKind::Object, advice);
+  require_kind(*cases, ValueKind::Object, advice);
   std::map<std::string, CaseResult> out;
   for (std::size_t i = 0; i < cases->keys().size(); ++i) {
     const std::string& name = cases->keys()[i].name;
