@@ -65,9 +65,18 @@ def _line(row: Timed, first: int, zero: float, several: bool) -> str:
     return json.dumps({**step, "rank": row.rank, "op": row.op, **times})
 
 
+def _require_backwards(rows: Sequence[Timed], stages: int) -> None:
+    ran = {row.stage for row in rows if row.kind in ("B", "W")}
+    for stage in range(stages):
+        if stage not in ran:
+            raise InputError(f"stage {stage} ran no backward in the recorded steps; record whole training steps")
+
+
 def costs_of(rows: Sequence[Timed], layers: Optional[Sequence[int]] = None) -> dict[str, Any]:
-    """What `pipeloom calibrate` says of the timeline, as the simulator takes it. Raises InputError where it refuses the timeline or the layers."""
+    """What `pipeloom calibrate` says of the timeline, as the simulator takes it. Raises InputError for steps without a backward,
+    and where it refuses the timeline or the layers."""
     stages = len(stage_ranks_of(rows))
+    _require_backwards(rows, stages)
     if layers is not None and len(layers) != stages:
         raise InputError(f"layers has {len(layers)} numbers, the run has {stages} stages; give one for each")
     with tempfile.TemporaryDirectory() as folder:
