@@ -31,7 +31,7 @@ struct StackRule {
 [[nodiscard]] std::function<void(Params&)> as_in_stack(std::string alias, const StackRule& rule);
 
 /// The alias of this name, in the dialect of the rule's stack.
-[[nodiscard]] inline Alias alias(std::string name, const StackRule& rule) {
+[[nodiscard]] inline Alias alias(const std::string& name, const StackRule& rule) {
   return {.name = name, .dialect = std::string(rule.stack), .defaults = as_in_stack(name, rule)};
 }
 
