@@ -90,7 +90,7 @@ class Maker {
   }
 
   /// The recipe's order as it stands.
-  Made as_stamped(const Recipe& recipe, Order order) {
+  Made as_stamped(const Recipe& recipe, const Order& order) {
     (void)follower_.play(order, freedom_of({.in_turn = true}));
     return taken({.block = recipe.block, .stamping = recipe.stamping});
   }
