@@ -177,7 +177,7 @@ class ScheduleVariants {
   }
 
  private:
-  void add_groups(Variant variant, const Requirements& takes, std::vector<Variant>& out) const {
+  void add_groups(const Variant& variant, const Requirements& takes, std::vector<Variant>& out) const {
     out.push_back(variant);
     if (!takes.takes.has(Option::GroupSize) || variant.config.options.group_size ||
         chunks_of(variant.config) < 2 || !options_.vary.has(Vary::Schedule))

@@ -107,7 +107,7 @@ std::string own_order_refusal(const Target& target, const Deployment& deployment
   Params params = params_of(deployment, target);
   if (!takes_chunks(*own, params.chunks))
     return fmt::format("{} does not run {} with {} stages a rank", target.title, own->alias, params.chunks);
-  const std::string refused = size_refusal(target, *own, params);
+  std::string refused = size_refusal(target, *own, params);
   if (!refused.empty()) return refused;
   return fmt::format("{} makes another order of {} at these sizes", target.title, own->alias);
 }

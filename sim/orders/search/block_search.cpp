@@ -122,7 +122,7 @@ class Maker {
   std::optional<Made> remade(const Recipe& recipe) {
     auto order = stamp(recipe);
     if (!order) return std::nullopt;
-    Made made = as_stamped(recipe, std::move(*order));
+    Made made = as_stamped(recipe, *order);
     for (const std::size_t rule : recipe.rules) made = followed(made, rule);
     return made;
   }
@@ -257,7 +257,7 @@ class BlockSearch {
     if (!order) return;
     Made raw{.recipe = recipe, .best = {.order = std::move(*order)}};
     for (std::size_t rule = 0; rule < kFirstRules; ++rule) made_.push_back(small_.followed(raw, rule));
-    if (recipe.stamping.moves_ends) made_.push_back(small_.as_stamped(recipe, std::move(raw.best.order)));
+    if (recipe.stamping.moves_ends) made_.push_back(small_.as_stamped(recipe, raw.best.order));
     if (made_.size() > 4 * kMoved) keep_best(made_, 2 * kMoved);
   }
 

@@ -88,10 +88,10 @@ std::string room_text(const Plan& plan, Bytes bytes) {
 
 std::string room_line(const Plan& plan) {
   const Room& room = plan.room;
-  const std::string held = room.usable ? "a rank may hold " + room_text(plan, *room.usable) : "";
+  std::string held = room.usable ? "a rank may hold " + room_text(plan, *room.usable) : "";
   if (!room.device) return held;
-  const std::string kept = fmt::format("{} of {} stay free for the allocator and NCCL (--headroom)",
-                                       short_percent(room.headroom), room_text(plan, *room.device));
+  std::string kept = fmt::format("{} of {} stay free for the allocator and NCCL (--headroom)",
+                                 short_percent(room.headroom), room_text(plan, *room.device));
   if (!room.usable) return kept;
   return held + (room.limit == room.usable ? ", the limit; " : "; ") + kept;
 }
