@@ -40,7 +40,7 @@ Placement two_vs(const Params& params) {
   for (const bool down : {true, false})
     for (int s = 0; s < 2 * p; ++s) {
       const int from_entry = s < p ? s : 2 * p - 1 - s;
-      rank_of_slot.push_back(Rank(down ? from_entry : p - 1 - from_entry));
+      rank_of_slot.emplace_back(down ? from_entry : p - 1 - from_entry);
     }
   return Placement::custom(p, 2 * p, 2, std::move(rank_of_slot));
 }
@@ -73,10 +73,10 @@ std::vector<SlottedOp> passes_of(const Params& params, int rank) {
   for (int k = 0; k < params.microbatches; ++k) {
     const Way way = way_of(params, k);
     const int from_entry = way.down ? rank : p - 1 - rank;
-    const std::int64_t begin = std::int64_t{way.unit} * 4 * p + 2 * way.place;
+    const std::int64_t begin = std::int64_t{way.unit} * 4 * p + std::int64_t{2} * way.place;
     for (const int s : {from_entry, 2 * p - 1 - from_entry}) {
       out.push_back({begin + s, forward(Stage(s), Microbatch(k))});
-      out.push_back({begin + 4 * p - 1 - s, backward(Stage(s), Microbatch(k))});
+      out.push_back({begin + std::int64_t{4} * p - 1 - s, backward(Stage(s), Microbatch(k))});
     }
   }
   return out;
