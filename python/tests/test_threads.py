@@ -59,14 +59,14 @@ def test_others_run_while_it_works() -> None:
     assert during > 10
 
 
-def interrupted(code: str) -> subprocess.CompletedProcess[str]:
-    """Runs `code`, sends it one Ctrl-C once it has printed a line, and waits for its end."""
+def interrupted(code: str, after: float = 0.3) -> subprocess.CompletedProcess[str]:
+    """Runs `code`, sends it one Ctrl-C `after` seconds after it has printed a line, and waits for its end."""
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
-        time.sleep(0.3)
+        time.sleep(after)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=120)
         return subprocess.CompletedProcess([], process.returncode, first + out, err)
@@ -84,14 +84,28 @@ def test_ctrl_c_ends_a_sweep_with_what_there_is() -> None:
     assert ended.stdout.split() == ["begins", "False", "True", "True", "True"], ended.stderr
 
 
-def test_ctrl_c_ends_a_plan_with_the_best_so_far() -> None:
-    ended = interrupted("""
-        import pipeloom as pl
-        print("begins", flush=True)
+PLAN_FOR_LONG = """
+    import pipeloom as pl
+    print("begins", flush=True)
+    try:
         plan = pl.plan("llama3-70b", hardware="h100", ranks=16, tp=8, dp=4, seq=8192, microbatches=64, limit="80GB", budget=100)
         print(plan.interrupted, plan.best.step_time > 0)
-    """)
+    except KeyboardInterrupt:
+        print("nothing yet")
+"""
+
+
+def test_ctrl_c_ends_a_plan_with_the_best_so_far() -> None:
+    # The first rows are there after a tenth of a second of CPU: five seconds hold that many times over.
+    ended = interrupted(PLAN_FOR_LONG, after=5)
     assert ended.stdout.split() == ["begins", "True", "True"], ended.stderr
+
+
+@pytest.mark.parametrize("after", [0, 0.02, 0.05, 0.1, 0.2, 0.4])
+def test_ctrl_c_at_any_moment_is_a_plan_or_an_interruption(after: float) -> None:
+    ended = interrupted(PLAN_FOR_LONG, after=after)
+    assert ended.stdout.split() in (["begins", "True", "True"], ["begins", "nothing", "yet"]), ended.stderr
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_ctrl_c_ends_a_simulation() -> None:
