@@ -106,10 +106,10 @@ class ModelCheck {
     const std::string what = fmt::format("layer '{}'", letter_of(layer.letter));
     if (mixers_of(layer) + feed_forwards_of(layer) == 0)
       refuse(what + " has neither a mixer nor a feed-forward part; give it one");
-    if (int{layer.attention.has_value()} + int{layer.latent_attention.has_value()} +
-            int{layer.mamba.has_value()} >
-        1)
-      refuse(what + " has two mixers; a layer has one of attention, latent_attention and mamba");
+    if ((layer.attention && layer.latent_attention) || (layer.mamba && layer.linear))
+      refuse(what +
+             " has two mixers of a kind; a layer has one of attention and latent_attention, and one of "
+             "mamba and linear");
     if (layer.mlp && layer.experts) refuse(what + " has an mlp and experts; a layer has one of them");
     sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens},
                  Size{"tables", layer.tables, 0, kMostTables}});
@@ -118,6 +118,7 @@ class ModelCheck {
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
+    if (layer.linear) linear(what, *layer.linear);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
     if (layer.experts) experts(what, *layer.experts);
   }
@@ -144,9 +145,19 @@ class ModelCheck {
   }
 
   void latent(const std::string& what, const LatentAttention& latent) const {
-    sizes(what, {Size{"heads", latent.heads}, Size{"q_rank", latent.q_rank, 0},
-                 Size{"kv_rank", latent.kv_rank}, Size{"nope_dim", latent.nope_dim},
-                 Size{"rope_dim", latent.rope_dim, 0}, Size{"v_dim", latent.v_dim}});
+    sizes(what,
+          {Size{"heads", latent.heads}, Size{"q_rank", latent.q_rank, 0}, Size{"kv_rank", latent.kv_rank},
+           Size{"nope_dim", latent.nope_dim}, Size{"rope_dim", latent.rope_dim, 0},
+           Size{"v_dim", latent.v_dim}, Size{"window", latent.window, 0, kMostTokens}});
+    if (const auto& indexer = latent.indexer)
+      sizes(what + "'s indexer", {Size{"heads", indexer->heads}, Size{"head_dim", indexer->head_dim},
+                                  Size{"top_k", indexer->top_k}});
+  }
+
+  void linear(const std::string& what, const Linear& linear) const {
+    sizes(what, {Size{"heads", linear.heads}, Size{"head_dim", linear.head_dim},
+                 Size{"key_heads", linear.key_heads, 0}, Size{"key_dim", linear.key_dim, 0},
+                 Size{"conv", linear.conv, 0}, Size{"rank", linear.rank, 0}});
   }
 
   void mamba(const std::string& what, const Mamba& mamba) const {
@@ -181,7 +192,7 @@ class ModelCheck {
     double inner = 0;
     if (layer.attention)
       inner +=
-          4.0 * static_cast<double>(layer.attention->heads) * static_cast<double>(layer.attention->head_dim);
+          6.0 * static_cast<double>(layer.attention->heads) * static_cast<double>(layer.attention->head_dim);
     if (const auto& mla = layer.latent_attention)
       inner += static_cast<double>(mla->q_rank + mla->kv_rank + mla->heads) * 2 *
                static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
@@ -192,6 +203,7 @@ class ModelCheck {
                    (1 + static_cast<double>(layer.mamba->conv) / h) +
                4.0 * static_cast<double>(layer.mamba->groups) * static_cast<double>(layer.mamba->state) *
                    (1 + static_cast<double>(layer.mamba->conv) / h);
+    if (const auto& linear = layer.linear) inner += of_linear(*linear, h);
     if (layer.mlp) inner += 4.0 * static_cast<double>(layer.mlp->ffn);
     if (layer.experts)
       inner +=
@@ -202,6 +214,14 @@ class ModelCheck {
       for (const Product& product : *list)
         ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
     return h * (inner + 8) + ends;
+  }
+
+  /// Per channel of the layer, as `inner` of of_kind().
+  static double of_linear(const Linear& linear, double h) {
+    const double width = static_cast<double>(linear.heads) * static_cast<double>(linear.head_dim);
+    const double keys = static_cast<double>(linear.key_heads + 1) * static_cast<double>(linear.key_dim + 1);
+    const double taps = 3 + static_cast<double>(linear.conv + linear.rank + linear.key_dim);
+    return (6 * width + 3 * keys) * (1 + taps / h) + 2.0 * static_cast<double>(linear.rank);
   }
 
   const Model& model_;
@@ -226,7 +246,11 @@ class SplitCheck {
     for (const Layer& layer : model_.kinds) {
       if (layer.attention) heads(layer, layer.attention->heads, layer.attention->kv_heads);
       if (layer.latent_attention) heads(layer, layer.latent_attention->heads, layer.latent_attention->heads);
-      if (layer.mamba) heads(layer, layer.mamba->heads, layer.mamba->groups);
+      if (layer.mamba) cut(layer, "number of heads", layer.mamba->heads);
+      if (layer.mamba) cut(layer, "number of groups", layer.mamba->groups);
+      if (layer.linear) cut(layer, "number of heads", layer.linear->heads);
+      if (layer.linear && layer.linear->key_heads > 0)
+        cut(layer, "number of key heads", layer.linear->key_heads);
       if (layer.mlp) cut(layer, "feed-forward width", layer.mlp->ffn);
       if (layer.experts) experts(layer, *layer.experts);
     }
@@ -300,7 +324,6 @@ class SplitCheck {
 
   void heads(const Layer& layer, std::int64_t heads, std::int64_t groups) const {
     cut(layer, "number of heads", heads);
-    if (layer.mamba) return cut(layer, "number of groups", groups);
     if (groups % split_.tensor != 0 && split_.tensor % groups != 0)
       refuse(fmt::format(
           "tensor parallelism (tp) is {}, but the number of key/value heads of layer '{}' is {}; tp "

@@ -20,10 +20,43 @@ double product_flops(const Model& model, const Layer& layer, std::int64_t tokens
   return sum;
 }
 
-/// Forward, of a sample of so many tokens: core attention, or a scan of 7 D N per token as Megatron-LM counts it.
+/// Forward, of a token: of D channels with N states each as Megatron-LM counts them (Mamba-2: 7 D N; delta rules: four products of a state, 8 D N), a
+/// selective scan of 9 D N (arXiv 2312.00752), a state that is added to and read (4 D N), or a convolution alone.
+double scan_flops(const Linear& linear) {
+  const auto width = static_cast<double>(width_of(linear));
+  const double taps = 2 * static_cast<double>(conv_width_of(linear) * linear.conv);
+  switch (linear.rule) {
+    case LinearRule::GatedDelta:
+    case LinearRule::KimiDelta:
+      return 8 * width * static_cast<double>(linear.key_dim) + taps;
+    case LinearRule::Lightning:
+      return 4 * width * static_cast<double>(linear.head_dim);
+    case LinearRule::Mamba1:
+      return 9 * width * static_cast<double>(linear.key_dim) + taps;
+    case LinearRule::ShortConv:
+      return taps;
+  }
+  return 0;
+}
+
+/// Scores of an indexer, of a sample: it looks at all keys.
+double indexer_flops(const Indexer& indexer, std::int64_t tokens, bool full_square) {
+  CoreAttention core;
+  core.batch = 1;
+  core.queries = tokens;
+  core.keys = tokens;
+  core.heads = indexer.heads;
+  core.qk_dim = indexer.head_dim;
+  return full_square ? core.full_flops() : core.flops();
+}
+
+/// Forward, of a sample of so many tokens: core attention, and scans.
 double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
+  double scans = 0;
   if (layer.mamba)
-    return 7 * static_cast<double>(tokens) * static_cast<double>(width_of(*layer.mamba) * layer.mamba->state);
+    scans =
+        7 * static_cast<double>(tokens) * static_cast<double>(width_of(*layer.mamba) * layer.mamba->state);
+  if (layer.linear) scans += static_cast<double>(tokens) * scan_flops(*layer.linear);
   CoreAttention core;
   core.batch = 1;
   core.queries = tokens;
@@ -34,14 +67,17 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
     core.v_dim = attention->head_dim;
     core.causal = attention->causal;
     core.window = attention->window;
+    core.chunked = attention->chunked;
   } else if (const auto& latent = layer.latent_attention) {
     core.heads = latent->heads;
     core.qk_dim = latent->nope_dim + latent->rope_dim;
     core.v_dim = latent->v_dim;
+    core.window = window_of(*latent);
+    if (latent->indexer) scans += indexer_flops(*latent->indexer, tokens, full_square);
   } else {
-    return 0;
+    return scans;
   }
-  return full_square ? core.full_flops() : core.flops();
+  return scans + (full_square ? core.full_flops() : core.flops());
 }
 
 /// Forward, of a sample.

@@ -25,6 +25,20 @@ struct Attention {
   bool causal = true;       ///< a query sees no later key
   std::int64_t window = 0;  ///< a query sees so many keys at most; 0: all
   bool key_bias = true;     ///< qkv_bias holds for keys too; Whisper's have none
+  bool gated = false;  ///< the output is weighted by a gate of its own width, a product of the layer's input
+  bool head_gates = false;  ///< each head's output is weighted by one number, a product of the layer's input
+  bool sinks = false;       ///< a learned score for each head, which takes part in the softmax
+  bool wide_norms = false;  ///< one norm of all heads' queries, another of all keys, as wide as these are
+  bool values = true;       ///< a product of their own makes the values; else they are the keys (Gemma 4)
+  bool chunked = false;  ///< `window` cuts the sequence into chunks that see nothing of each other (Llama 4)
+  bool own_keys = true;  ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
+};
+
+/// Picks the keys that a query of latent attention sees: scores of small heads over all of them (DeepSeek-V3.2).
+struct Indexer {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t top_k = 0;  ///< keys that are picked
 };
 
 /// Attention over a compressed cache of keys and values (DeepSeek's MLA).
@@ -35,6 +49,9 @@ struct LatentAttention {
   std::int64_t nope_dim = 0;  ///< of a query's and key's head, without positions
   std::int64_t rope_dim = 0;  ///< of a query's head, with positions; the key's is shared by all heads
   std::int64_t v_dim = 0;
+  bool bias = false;  ///< of the two products that compress, and of the output's
+  std::int64_t window = 0;
+  std::optional<Indexer> indexer = {};
 };
 
 /// A state-space mixer (Mamba-2). Inner width D = heads x head_dim.
@@ -44,6 +61,33 @@ struct Mamba {
   std::int64_t groups = 0;
   std::int64_t state = 0;
   std::int64_t conv = 4;
+  bool in_bias = false;  ///< of the product in
+  bool out_bias = false;
+  bool conv_bias = true;
+  bool gated_norm = true;  ///< of D weights, in front of the product out
+};
+
+/// The rule by which a linear mixer keeps its state.
+enum class LinearRule : std::uint8_t {
+  GatedDelta,  ///< Gated DeltaNet (arXiv 2412.06464), as Qwen3-Next has it
+  KimiDelta,   ///< a decay for each channel (arXiv 2510.26692)
+  Lightning,   ///< lightning attention with a gate (MiniMax-01, arXiv 2501.08313)
+  Mamba1,      ///< selective scan (arXiv 2312.00752)
+  ShortConv,   ///< two gates around a convolution (LFM2)
+};
+
+/// A mixer whose state does not grow with the sequence, other than Mamba-2. Inner width D = heads x head_dim, of keys G N = key_heads x key_dim.
+struct Linear {
+  LinearRule rule = LinearRule::GatedDelta;
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t key_heads = 0;
+  std::int64_t key_dim = 0;  ///< of Mamba 1 the state of a channel
+  std::int64_t conv = 0;     ///< taps; 0: no convolution
+  std::int64_t rank = 0;     ///< of the low-rank products: decay and gate of KimiDelta, steps of Mamba 1
+  bool bias = false;         ///< of the products in and out
+  bool conv_bias = false;
+  bool norms = false;  ///< of Mamba 1: of the steps, and of what goes in and out of the state (Jamba)
 };
 
 struct Mlp {
@@ -61,6 +105,8 @@ struct Experts {
   bool gated = true;
   bool shared_gate = false;  ///< the shared expert is weighted by a gate of its own: hidden weights
   bool router_bias = false;
+  bool bias = false;         ///< of each expert's products
+  bool shared_bias = false;  ///< of the shared expert's
 };
 
 /// A product at an end of an encoder: patches or sound into its width, its states into the decoder's.
@@ -72,15 +118,20 @@ struct Product {
   bool activation = false;  ///< one behind it
 };
 
-enum class NormKind : std::uint8_t { Rms, Layer };  ///< one weight a channel, or a weight and a bias
+/// One weight a channel; a weight and a bias; a weight alone though the mean is taken off; none.
+enum class NormKind : std::uint8_t { Rms, Layer, Centered, Bare };
 
-/// A layer of one kind: a mixer, a feed-forward part, or both, each behind a norm of its own.
+/// Where a part's norms are: in front of it, at its end, both, or one in front of all parts, which then run side by side.
+enum class NormPlace : std::uint8_t { Before, After, Around, Shared };
+
+/// A layer of one kind: a mixer, a feed-forward part, or both, each with norms of its own. Two mixers run side by side.
 struct Layer {
   char letter = 'T';
   std::string name;  ///< "transformer", "mamba"
   std::optional<Attention> attention;
   std::optional<LatentAttention> latent_attention;
   std::optional<Mamba> mamba;
+  std::optional<Linear> linear = {};
   std::optional<Mlp> mlp;
   std::optional<Experts> experts;
   std::int64_t hidden = 0;  ///< its own width, of encoders; 0: the model's
@@ -89,6 +140,7 @@ struct Layer {
   std::vector<Product> before = {};   ///< in front of it: an encoder's patch embedding or convolutions
   std::vector<Product> behind = {};   ///< an encoder's projector
   std::int64_t tables = 0;  ///< weights of no product: positions, class tokens and norms at an encoder's ends
+  NormPlace place = NormPlace::Before;
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.

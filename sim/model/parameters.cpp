@@ -16,8 +16,12 @@ Parameters sum_of(const Weights& weights, std::int64_t tensor, std::int64_t expe
     else
       out.dense += matrix.cut == Cut::Whole ? matrix.size() : matrix.size() / tensor;
   }
-  for (const Vector& vector : weights.vectors)
-    out.dense += vector.cut ? (vector.size + tensor - 1) / tensor : vector.size;
+  for (const Vector& vector : weights.vectors) {
+    if (vector.experts != 0)
+      out.experts += vector.size * vector.experts / expert;
+    else
+      out.dense += vector.cut ? (vector.size + tensor - 1) / tensor : vector.size;
+  }
   return out;
 }
 

@@ -32,6 +32,8 @@ struct Terms {
   double conv = 0;     ///< D + 2 G N
   double steps = 0;    ///< heads of it
   double state = 0;
+  double chunk = 0;       ///< numbers of a chunk's matrix per token: of delta rules
+  double gate = 0;        ///< width of what weights attention's output
   double statistics = 1;  ///< numbers that a norm keeps per token
   bool flash = true;
   bool fused_experts = true;
@@ -91,6 +93,10 @@ constexpr Row kRows[] = {
      [](const Terms& t) { return t.context_heads ? 2 * t.tokens * t.values : 0; }},
     {Part::Attention, Among::Tensor, Until::WeightBehindAttention, "attention", "", "output",
      [](const Terms& t) { return 2 * t.tokens * t.values; }},
+    {Part::Attention, Among::Tensor, Until::Input, "attention", "", "gate",
+     [](const Terms& t) { return 2 * t.tokens * t.gate; }},
+    {Part::Attention, Among::Tensor, Until::Weight, "attention", "", "gated output",
+     [](const Terms& t) { return 2 * t.tokens * t.gate; }},
     {Part::Attention, Among::Sequence, Until::Input, "attention", "", "dropout mask", dropout_mask},
 
     {Part::Latent, Among::Sequence, Until::Input, "attention", "", "norm input", norm_input},
@@ -122,6 +128,8 @@ constexpr Row kRows[] = {
      [](const Terms& t) { return 8 * t.tokens * t.steps; }},
     {Part::Mamba, Among::Tensor, Until::Input, "mamba", "", "states, one per 256 tokens",
      [](const Terms& t) { return 4 * t.tokens / 256 * t.width * t.state; }},
+    {Part::Mamba, Among::Tensor, Until::Input, "mamba", "", "matrices of chunks of 64 tokens",
+     [](const Terms& t) { return 2 * t.tokens * t.chunk; }},
     {Part::Mamba, Among::Tensor, Until::Input, "mamba", "", "scanned",
      [](const Terms& t) { return 2 * t.tokens * t.width; }},
     {Part::Mamba, Among::Tensor, Until::Weight, "mamba", "", "output",
@@ -165,7 +173,7 @@ bool has_part(const Layer& layer, Part part) {
     case Part::Latent:
       return layer.latent_attention.has_value();
     case Part::Mamba:
-      return layer.mamba.has_value();
+      return layer.mamba || layer.linear;
     case Part::Mlp:
       return layer.mlp.has_value();
     case Part::Experts:
@@ -179,8 +187,9 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
     t.heads = static_cast<double>(attention->heads);
     t.queries = static_cast<double>(attention->heads * attention->head_dim);
     const std::int64_t kv_heads = worked_kv_heads(attention->kv_heads, split);
-    t.key_values = static_cast<double>(2 * kv_heads * attention->head_dim);
+    t.key_values = attention->own_keys ? static_cast<double>(2 * kv_heads * attention->head_dim) : 0;
     t.values = t.queries;
+    t.gate = attention->gated ? t.queries : 0;
     t.context_heads = split.context > 1 && shares_heads(attention->heads, kv_heads, split);
   } else if (const auto& latent = layer.latent_attention) {
     t.heads = static_cast<double>(latent->heads);
@@ -190,11 +199,26 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
     t.q_rank = static_cast<double>(latent->q_rank);
     t.kv_rank = static_cast<double>(latent->kv_rank);
     t.context_heads = split.context > 1 && shares_heads(latent->heads, latent->heads, split);
-  } else if (const auto& mamba = layer.mamba) {
+  }
+}
+
+/// Chunks of delta rules keep a matrix of their tokens for each head; other linear rules make their states again.
+void set_scan(Terms& t, const Layer& layer) {
+  if (const auto& mamba = layer.mamba) {
     t.width = static_cast<double>(width_of(*mamba));
     t.conv = static_cast<double>(conv_width_of(*mamba));
     t.steps = static_cast<double>(mamba->heads);
     t.state = static_cast<double>(mamba->state);
+  } else if (const auto& linear = layer.linear) {
+    t.width = static_cast<double>(width_of(*linear));
+    t.conv = static_cast<double>(conv_width_of(*linear));
+    if (linear->rule == LinearRule::Lightning || linear->rule == LinearRule::ShortConv) t.conv = 2 * t.width;
+    if (linear->rule == LinearRule::GatedDelta || linear->rule == LinearRule::KimiDelta) {
+      t.steps = 2 * static_cast<double>(linear->heads);
+      t.chunk = 64 * static_cast<double>(linear->heads);
+    } else if (linear->rule == LinearRule::Mamba1) {
+      t.steps = static_cast<double>(linear->rank);
+    }
   }
 }
 
@@ -203,11 +227,13 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
   t.tokens = static_cast<double>(shares.tokens);
   t.hidden = static_cast<double>(model.hidden_of(layer));
   t.keys = static_cast<double>(sample_tokens(layer, split.sequence));
-  t.statistics = model.norm_of(layer) == NormKind::Rms ? 1 : 2;
+  t.statistics =
+      model.norm_of(layer) == NormKind::Rms ? 1 : 2;  // a root of squares, or a mean and a deviation
   t.flash = split.flash;
   t.fused_experts = split.fused_experts;
   t.dropout = model.dropout;
   set_mixer(t, layer, split);
+  set_scan(t, layer);
   if (const auto& mlp = layer.mlp) {
     t.inner = static_cast<double>(mlp->ffn);
     t.halves = mlp->gated ? 2 : 1;
@@ -225,6 +251,26 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
 double divisor_of(Among among, const Shares& shares) {
   if (among == Among::Tensor) return static_cast<double>(shares.tensor);
   return among == Among::Sequence ? static_cast<double>(shares.sequence) : 1;
+}
+
+/// Whether the part has a norm of its own in front: side by side, the first part's serves all.
+bool has_norm(const Layer& layer, Part part) {
+  const bool attention = layer.attention || layer.latent_attention;
+  if (part == Part::Mamba) return !attention;
+  if (part == Part::Mlp || part == Part::Experts)
+    return layer.place != NormPlace::Shared || mixers_of(layer) == 0;
+  return true;
+}
+
+/// Of the norms at the ends of parts that have one in front too.
+void add_outer_norms(std::vector<KeptTensor>& out, const Layer& layer, const Terms& terms,
+                     const Shares& shares) {
+  if (layer.place != NormPlace::Around) return;
+  const auto ranks = static_cast<double>(shares.sequence);
+  for (int part = mixers_of(layer) + feed_forwards_of(layer); part > 0; --part) {
+    out.push_back({"layer", "input of a norm behind", norm_input(terms) / ranks, false});
+    out.push_back({"layer", "statistics of a norm behind", norm_statistics(terms) / ranks, false});
+  }
 }
 
 bool is_recomputed(const Row& row, Recomputation recomputation, const std::vector<std::string>& modules) {
@@ -271,9 +317,11 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
   out.reserve(20);
   for (const Row& row : kRows) {
     if (!has_part(layer, row.part) || is_recomputed(row, recomputation, modules)) continue;
+    if (row.name.starts_with("norm ") && !has_norm(layer, row.part)) continue;
     const double bytes = row.bytes(terms) / divisor_of(row.among, shares);
     if (bytes > 0) add_row(out, row, bytes, split);
   }
+  add_outer_norms(out, layer, terms, shares);
   add_product_tensors(out, kBefore, layer.before, layer, split);
   add_product_tensors(out, kBehind, layer.behind, layer, split);
   return out;

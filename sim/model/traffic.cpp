@@ -90,6 +90,18 @@ void add_mamba_traffic(std::vector<Traffic>& out, const Mamba& mamba, const Amou
   out.push_back({"gated norm", 6 * tokens * width, 10 * tokens * width, 1});
 }
 
+void add_linear_traffic(std::vector<Traffic>& out, const Linear& linear, const Amounts& a) {
+  const auto width = static_cast<double>(width_of(linear));
+  const auto conv = static_cast<double>(conv_width_of(linear));
+  const double tokens = a.tokens / a.tensor;
+  if (linear.conv > 0) out.push_back({"convolution", 4 * tokens * conv, 8 * tokens * conv, 1});
+  if (linear.rule != LinearRule::ShortConv) {
+    const double scan = tokens * (2 * (conv + width) + 8 * static_cast<double>(linear.heads));
+    out.push_back({"scan", scan, 2 * scan, 5});
+  }
+  out.push_back({"gated norm", 6 * tokens * width, 10 * tokens * width, 1});
+}
+
 void add_experts_traffic(std::vector<Traffic>& out, const Experts& experts, const Shares& shares,
                          const Split& split, const Amounts& a) {
   const auto routed = static_cast<double>(routed_tokens(experts, shares, split));
@@ -118,12 +130,15 @@ void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Laye
   if (model.norm == NormKind::Layer) {
     add_gpt_list(out, layer, split, a);
   } else {
-    for (int part = mixers_of(layer) + feed_forwards_of(layer); part > 0; --part) add_part(out, a);
+    const int parts = mixers_of(layer) + feed_forwards_of(layer);
+    for (int part = parts; part > 0; --part) add_part(out, a);
+    for (int norm = norms_of(layer); norm > parts; --norm) add_norm(out, a);
     if (layer.attention) add_attention_traffic(out, *layer.attention, layer, split, a);
     if (layer.mlp) out.push_back(activation(a.tokens * inner_of(*layer.mlp) / a.tensor, layer.mlp->gated));
   }
   if (layer.latent_attention) add_latent_traffic(out, *layer.latent_attention, a);
   if (layer.mamba) add_mamba_traffic(out, *layer.mamba, a);
+  if (layer.linear) add_linear_traffic(out, *layer.linear, a);
   if (layer.experts) add_experts_traffic(out, *layer.experts, shares, split, a);
   add_product_traffic(out, model, layer.before, layer, split);
   add_product_traffic(out, model, layer.behind, layer, split);

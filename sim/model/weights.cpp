@@ -5,13 +5,26 @@ namespace {
 
 void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   const std::int64_t q = attention.heads * attention.head_dim;
-  const std::int64_t qkv = q + 2 * attention.kv_heads * attention.head_dim;
+  const std::int64_t kv = key_value_width_of(attention);
+  const std::int64_t qkv = q + kv + (attention.gated ? q : 0) + (attention.head_gates ? attention.heads : 0);
   out.matrices.add({"qkv", h, qkv, Cut::Columns});
   out.matrices.add({"out", q, h, Cut::Rows});
   const std::int64_t unbiased = attention.key_bias ? 0 : attention.kv_heads * attention.head_dim;
   if (attention.qkv_bias) out.vectors.add({"qkv bias", qkv - unbiased, true});
   if (attention.output_bias) out.vectors.add({"out bias", h});
-  if (attention.head_norms) out.vectors.add({"head norms", 2 * attention.head_dim});
+  const std::int64_t key_norms = attention.own_keys ? 1 : 0;
+  if (attention.head_norms) out.vectors.add({"head norms", (1 + key_norms) * attention.head_dim});
+  if (attention.wide_norms)
+    out.vectors.add({"wide norms", q + key_norms * attention.kv_heads * attention.head_dim, true});
+  if (attention.sinks) out.vectors.add({"sinks", attention.heads, true});
+}
+
+/// The norm of the keys has a bias; keys and scores of the heads are of the whole input.
+void add_indexer(Weights& out, const Indexer& indexer, std::int64_t queries, std::int64_t h) {
+  out.matrices.add({"indexer queries", queries, indexer.heads * indexer.head_dim});
+  out.matrices.add({"indexer keys", h, indexer.head_dim});
+  out.matrices.add({"indexer weights", h, indexer.heads});
+  out.vectors.add({"indexer norm", 2 * indexer.head_dim});
 }
 
 void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std::int64_t h) {
@@ -27,15 +40,70 @@ void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std:
   out.matrices.add({"kv up", latent.kv_rank, latent.heads * (latent.nope_dim + latent.v_dim), Cut::Columns});
   out.matrices.add({"out", latent.heads * latent.v_dim, h, Cut::Rows});
   out.vectors.add({"kv norm", norm_size(norm, latent.kv_rank)});
+  if (latent.bias) out.vectors.add({"biases", latent.q_rank + latent.kv_rank + latent.rope_dim + h});
+  if (latent.indexer) add_indexer(out, *latent.indexer, latent.q_rank > 0 ? latent.q_rank : h, h);
 }
 
 void add_mamba(Weights& out, const Mamba& mamba, std::int64_t h) {
   const std::int64_t width = width_of(mamba);
   out.matrices.add({"in", h, width + conv_width_of(mamba) + mamba.heads, Cut::Columns});
   out.matrices.add({"out", width, h, Cut::Rows});
-  out.vectors.add({"convolution", conv_width_of(mamba) * (mamba.conv + 1), true});
+  out.vectors.add({"convolution", conv_width_of(mamba) * (mamba.conv + (mamba.conv_bias ? 1 : 0)), true});
   out.vectors.add({"decay, step, skip", 3 * mamba.heads, true});
-  out.vectors.add({"gated norm", width, true});
+  if (mamba.gated_norm) out.vectors.add({"gated norm", width, true});
+  if (mamba.in_bias) out.vectors.add({"in bias", width + conv_width_of(mamba) + mamba.heads, true});
+  if (mamba.out_bias) out.vectors.add({"out bias", h});
+}
+
+void add_delta(Weights& out, const Linear& linear, std::int64_t h) {
+  const std::int64_t width = width_of(linear);
+  if (linear.rule == LinearRule::GatedDelta) {
+    out.matrices.add({"in", h, width + conv_width_of(linear) + 2 * linear.heads, Cut::Columns});
+    out.vectors.add({"decay, step", 2 * linear.heads, true});
+  } else {  // a decay and a gate for each channel, by two products of low rank each
+    out.matrices.add({"in", h, conv_width_of(linear) + linear.heads, Cut::Columns});
+    out.matrices.add({"decay and gate down", h, 2 * linear.rank});
+    out.matrices.add({"decay up", linear.rank, width, Cut::Columns});
+    out.matrices.add({"gate up", linear.rank, width, Cut::Columns});
+    out.vectors.add({"decay, step", linear.heads + width, true});
+  }
+  out.vectors.add({"gated norm", linear.head_dim});
+}
+
+void add_mamba1(Weights& out, const Linear& linear, std::int64_t h) {
+  const std::int64_t width = width_of(linear);
+  out.matrices.add({"in", h, 2 * width, Cut::Columns});
+  out.matrices.add({"steps and states", width, linear.rank + 2 * linear.key_dim, Cut::Rows});
+  out.matrices.add({"steps", linear.rank, width, Cut::Columns});
+  out.vectors.add({"decay, step, skip", width * (linear.key_dim + 2), true});
+  if (linear.norms) out.vectors.add({"norms", linear.rank + 2 * linear.key_dim});
+  if (linear.bias) out.vectors.add({"in bias", 2 * width, true});
+}
+
+void add_linear(Weights& out, const Linear& linear, std::int64_t h) {
+  const std::int64_t width = width_of(linear);
+  switch (linear.rule) {
+    case LinearRule::GatedDelta:
+    case LinearRule::KimiDelta:
+      add_delta(out, linear, h);
+      break;
+    case LinearRule::Lightning:
+      out.matrices.add({"in", h, 4 * width, Cut::Columns});
+      out.vectors.add({"gated norm", width, true});
+      break;
+    case LinearRule::Mamba1:
+      add_mamba1(out, linear, h);
+      break;
+    case LinearRule::ShortConv:
+      out.matrices.add({"in", h, 3 * width, Cut::Columns});
+      if (linear.bias) out.vectors.add({"in bias", 3 * width, true});
+      break;
+  }
+  out.matrices.add({"out", width, h, Cut::Rows});
+  if (linear.bias) out.vectors.add({"out bias", h});
+  if (linear.conv > 0)
+    out.vectors.add(
+        {"convolution", conv_width_of(linear) * (linear.conv + (linear.conv_bias ? 1 : 0)), true});
 }
 
 void add_mlp(Weights& out, const Mlp& mlp, std::int64_t h) {
@@ -57,8 +125,10 @@ void add_experts(Weights& out, const Experts& experts, std::int64_t h) {
     out.matrices.add({"shared fc2", experts.shared_ffn, h, Cut::Rows});
   }
   if (experts.shared_gate) out.vectors.add({"shared gate", h});
+  if (experts.shared_bias) out.vectors.add({"shared biases", gates * experts.shared_ffn + h});
   out.matrices.add({"expert fc1", h, gates * experts.ffn, Cut::Whole, experts.experts});
   out.matrices.add({"expert fc2", experts.ffn, h, Cut::Whole, experts.experts});
+  if (experts.bias) out.vectors.add({"expert biases", gates * experts.ffn + h, false, experts.experts});
 }
 
 /// Held whole by every tensor rank: their share of the work is small.
@@ -79,11 +149,11 @@ Weights weights_of(const Model& model, const Layer& layer) {
   Weights out;
   add_products(out, kBefore, layer.before);
   if (layer.tables != 0) out.vectors.add({"tables", layer.tables});
-  if (mixers_of(layer) != 0) out.vectors.add({"norm", norm_size(norm, h)});
+  for (int i = 0; i < norms_of(layer); ++i) out.vectors.add({"norm", norm_size(norm, h)});
   if (layer.attention) add_attention(out, *layer.attention, h);
   if (layer.latent_attention) add_latent(out, norm, *layer.latent_attention, h);
   if (layer.mamba) add_mamba(out, *layer.mamba, h);
-  if (feed_forwards_of(layer) != 0) out.vectors.add({"norm", norm_size(norm, h)});
+  if (layer.linear) add_linear(out, *layer.linear, h);
   if (layer.mlp) add_mlp(out, *layer.mlp, h);
   if (layer.experts) add_experts(out, *layer.experts, h);
   add_products(out, kBehind, layer.behind);

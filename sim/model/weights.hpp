@@ -34,7 +34,8 @@ struct Matrix {
 struct Vector {
   std::string_view what;
   std::int64_t size = 0;
-  bool cut = false;  ///< tensor parallelism shares it out
+  bool cut = false;          ///< tensor parallelism shares it out
+  std::int64_t experts = 0;  ///< so many of them, which expert ranks share out
 };
 
 /// A short list without allocations.
@@ -52,7 +53,7 @@ class ShortList {
 
 struct Weights {
   ShortList<Matrix, 16> matrices;
-  ShortList<Vector, 16> vectors;
+  ShortList<Vector, 24> vectors;
 };
 
 /// Of the whole layer, in the order in which it runs. Sources: Megatron-LM's modules; for Mamba-2 arXiv 2405.21060.
@@ -60,15 +61,32 @@ struct Weights {
 
 /// Weights of one norm of `width` channels.
 [[nodiscard]] inline std::int64_t norm_size(NormKind norm, std::int64_t width) {
-  return norm == NormKind::Rms ? width : 2 * width;
+  if (norm == NormKind::Bare) return 0;
+  return norm == NormKind::Layer ? 2 * width : width;
 }
 
 /// Parts of a layer: mixer and feed-forward, each behind a norm.
 [[nodiscard]] inline int mixers_of(const Layer& layer) {
-  return layer.attention || layer.latent_attention || layer.mamba ? 1 : 0;
+  return layer.attention || layer.latent_attention || layer.mamba || layer.linear ? 1 : 0;
 }
 [[nodiscard]] inline int feed_forwards_of(const Layer& layer) {
   return layer.mlp || layer.experts ? 1 : 0;
+}
+/// Norms as wide as the layer.
+[[nodiscard]] inline int norms_of(const Layer& layer) {
+  if (layer.place == NormPlace::Shared) return 1;
+  return (mixers_of(layer) + feed_forwards_of(layer)) * (layer.place == NormPlace::Around ? 2 : 1);
+}
+
+/// What an attention's products of keys and values make together.
+[[nodiscard]] inline std::int64_t key_value_width_of(const Attention& attention) {
+  if (!attention.own_keys) return 0;
+  return (attention.values ? 2 : 1) * attention.kv_heads * attention.head_dim;
+}
+
+/// Keys that a query sees at most: an indexer picks so many; 0: all.
+[[nodiscard]] inline std::int64_t window_of(const LatentAttention& latent) {
+  return latent.indexer ? latent.indexer->top_k : latent.window;
 }
 
 /// Inner width of a state-space mixer, D, and what its convolution sees, D + 2 G N.
@@ -77,6 +95,13 @@ struct Weights {
 }
 [[nodiscard]] inline std::int64_t conv_width_of(const Mamba& mamba) {
   return width_of(mamba) + 2 * mamba.groups * mamba.state;
+}
+[[nodiscard]] inline std::int64_t width_of(const Linear& linear) {
+  return linear.heads * linear.head_dim;
+}
+[[nodiscard]] inline std::int64_t conv_width_of(const Linear& linear) {
+  const bool is_delta = linear.rule == LinearRule::GatedDelta || linear.rule == LinearRule::KimiDelta;
+  return width_of(linear) + (is_delta ? 2 * linear.key_heads * linear.key_dim : 0);
 }
 
 }  // namespace pipeloom::model

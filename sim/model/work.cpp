@@ -106,16 +106,26 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   core.v_dim = attention.head_dim;
   core.causal = attention.causal;
   core.window = attention.window;
+  core.chunked = attention.chunked;
   add_core(work, core, layer, split);
   const std::int64_t kv = 2 * kv_heads * attention.head_dim;
   const std::int64_t q = attention.heads * attention.head_dim;
   if (kv_heads != attention.kv_heads) {
     // The weights are cut without regard to heads: what they make is gathered, and each rank takes its heads of it.
-    const double bytes = as_bytes(shares.tokens, q + 2 * attention.kv_heads * attention.head_dim);
+    const double bytes = as_bytes(shares.tokens, q + key_value_width_of(attention));
     work.collectives.push_back({"qkv", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 0}});
     work.collectives.push_back({"qkv", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
   }
   add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, q, split);
+}
+
+/// Every tensor rank scores all of its heads; the product of queries and keys alone.
+void add_indexer(Work& work, const Indexer& indexer, const Layer& layer, const Split& split) {
+  CoreAttention core;
+  core.heads = indexer.heads * split.tensor;
+  core.kv_heads = split.tensor;
+  core.qk_dim = indexer.head_dim;
+  add_core(work, core, layer, split);
 }
 
 void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, const Split& split,
@@ -125,7 +135,9 @@ void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, c
   core.kv_heads = latent.heads;
   core.qk_dim = latent.nope_dim + latent.rope_dim;
   core.v_dim = latent.v_dim;
+  core.window = window_of(latent);
   add_core(work, core, layer, split);
+  if (latent.indexer) add_indexer(work, *latent.indexer, layer, split);
   const std::int64_t kv = latent.heads * (core.qk_dim + core.v_dim);
   add_context(work, shares, shares_heads(latent.heads, latent.heads, split), kv + latent.heads * core.qk_dim,
               kv, latent.heads * core.v_dim, split);
@@ -145,6 +157,7 @@ double seen_pairs(const CoreAttention& core) {
   const auto queries = static_cast<double>(core.queries);
   const auto keys = static_cast<double>(core.keys);
   const double window = core.window == 0 ? keys : std::min(static_cast<double>(core.window), keys);
+  if (core.causal && core.chunked) return queries * window / 2;
   if (core.causal) return queries / keys * (window * keys - window * window / 2);
   return queries * window;
 }
@@ -178,7 +191,8 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
     add_region(work, "attention", shares,
                (latent.q_rank > 0 ? latent.q_rank : h) + latent.kv_rank + latent.rope_dim, h);
   } else if (mixers_of(layer) != 0) {
-    add_region(work, layer.mamba ? "mamba" : "attention", shares, h, h);
+    const bool scans = layer.mamba || layer.linear;
+    add_region(work, scans && !layer.attention ? "mamba" : "attention", shares, h, h);
   }
   if (layer.mlp) add_region(work, "mlp", shares, h, h);
   if (layer.experts) add_experts(work, *layer.experts, split, shares, h);

@@ -38,6 +38,7 @@ struct CoreAttention {
   std::int64_t v_dim = 0;
   bool causal = true;
   std::int64_t window = 0;
+  bool chunked = false;
   bool flash = true;  ///< else kernels of their own for scores, whose traffic stands in the list
 
   /// 2 x batch x (pairs of query and key that are seen) x heads x (qk_dim + v_dim): causal halves the square.

@@ -289,13 +289,15 @@ TEST_CASE("models: Hugging Face's files are the presets' models") {
     "num_hidden_layers": 48, "num_key_value_heads": 4, "vocab_size": 151936, "num_experts": 128, "num_experts_per_tok": 8,
     "moe_intermediate_size": 768, "intermediate_size": 6144, "decoder_sparse_step": 1, "mlp_only_layers": []})"),
       "qwen3-30b-a3b");
-  same_sizes(
-      parsed(
-          R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "num_attention_heads": 128,
+  const model::Model deepseek = parsed(
+      R"({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "num_attention_heads": 128,
     "num_hidden_layers": 61, "vocab_size": 129280, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
-    "moe_intermediate_size": 2048, "first_k_dense_replace": 3, "num_nextn_predict_layers": 1, "topk_method": "noaux_tc"})"),
-      "deepseek-v3");
+    "moe_intermediate_size": 2048, "first_k_dense_replace": 3, "num_nextn_predict_layers": 1, "topk_method": "noaux_tc"})");
+  same_sizes(deepseek, "deepseek-v3");
+  CHECK(
+      deepseek.warnings.at(0).find("training holds 14848 biases of routers, which the class keeps beside its "
+                                   "parameters; they are counted") != std::string::npos);
   same_sizes(
       parsed(
           R"({"model_type": "nemotron_h", "hidden_size": 4480, "intermediate_size": 15680, "num_attention_heads": 40,
@@ -318,6 +320,41 @@ TEST_CASE("models: Hugging Face's Qwen 2.5 7B, Qwen 3 8B and GPT-2") {
   CHECK(model::parameters_of(
             parsed(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
     "vocab_size": 50257})")) == 124'439'808);
+}
+
+TEST_CASE("models: a class's name alone says the type") {
+  const model::Model found = parsed(
+      R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 2048, "intermediate_size": 8192, "vocab_size": 128256,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 16, "head_dim": 64, "tie_word_embeddings": true})");
+  CHECK(model::parameters_of(found) == 1'235'814'400);  // Llama 3.2 1B
+  const std::string kimi =
+      R"({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "kimi_k2", "hidden_size": 7168,
+    "intermediate_size": 18432, "moe_intermediate_size": 2048, "num_hidden_layers": 61, "first_k_dense_replace": 1,
+    "n_routed_experts": 384, "num_experts_per_tok": 8, "num_attention_heads": 64, "vocab_size": 163840,
+    "topk_method": "noaux_tc", "num_nextn_predict_layers": 0})";
+  CHECK(model::parameters_of(parsed(kimi)) == 1'026'408'232'448);  // Kimi K2
+}
+
+TEST_CASE("models: keys that a class does not know, and those that it knows and are not known here") {
+  const std::string qwen3 =
+      R"({"model_type": "qwen3", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1000)";
+  // The class's heads are of 128: 4 layers of h (8 + 2 x 2) 128 + 8 x 128 h + 2 x 128 + 3 h 96 + 2 h.
+  const std::int64_t h = 64;
+  const std::int64_t right =
+      4 * (h * 12 * 128 + 8 * 128 * h + 2 * 128 + 3 * h * 96 + 2 * h) + 2 * 1000 * h + h;
+  CHECK(model::parameters_of(parsed(qwen3 + "}")) == right);
+  const model::Model more = parsed(qwen3 + R"(, "mlp_bias": true, "rope_theta": 5})");
+  CHECK(model::parameters_of(more) == right);
+  CHECK(more.warnings ==
+        std::vector<std::string>{
+            "model.json: the class of 'qwen3' does not know these keys, so they change nothing: mlp_bias"});
+  CHECK_THROWS_WITH(
+      parsed(R"({"model_type": "nemotron_h", "hidden_size": 64, "vocab_size": 1000, "layers_block_type": ["mlp"], "moe_latent_size": 16})"),
+      Contains("moe_latent_size is 16; models of type 'nemotron_h' are read with null alone"));
+  CHECK_THROWS_WITH(
+      parsed(R"({"model_type": "mistral5"})"),
+      Contains("unknown model_type 'mistral5'; docs/models.md lists"));  // no hint of another version
 }
 
 TEST_CASE("models: what Hugging Face's files may not say") {

@@ -260,10 +260,9 @@ TEST_CASE("towers: what is not known or cannot be is one line that says what can
           "unknown tower in vision_config 'pixtral'; valid: clip_vision_model, siglip_vision_model");
   refused(R"({"model_type": "qwen2_audio", "text_config": {}, "audio_config": {"model_type": "wav2vec2"}})",
           "unknown tower in audio_config 'wav2vec2'; valid: qwen2_audio_encoder");
-  refused(R"({"model_type": "idefics3"})",
-          "llava, qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen2_audio");
-  refused(R"({"model_type": "llava", "text_config": {"model_type": "gemma"}})",
-          "unknown text_config.model_type 'gemma'; ");
+  refused(R"({"model_type": "idefics9"})", "unknown model_type 'idefics9'; docs/models.md lists the types");
+  refused(R"({"model_type": "llava", "text_config": {"model_type": "gema"}})",
+          "unknown text_config.model_type 'gema'; did you mean 'gemma'? docs/models.md lists the types");
   refused(R"({"model_type": "llava"})", "text_config is missing; give the decoder's sizes as an object");
   refused(llava(R"("image_token_index": 1)"),
           "vision_config is missing; give the tower's sizes as an object");

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <pipeloom/error.hpp>
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
@@ -30,7 +34,23 @@ void read_part(Fields& fields, model::Attention& out) {
   fields.read("causal", out.causal);
   fields.read("window", out.window);
   fields.read("key_bias", out.key_bias);
+  fields.read("gated", out.gated);
+  fields.read("head_gates", out.head_gates);
+  fields.read("sinks", out.sinks);
+  fields.read("wide_norms", out.wide_norms);
+  fields.read("values", out.values);
+  fields.read("chunked", out.chunked);
+  fields.read("own_keys", out.own_keys);
 }
+
+void read_part(Fields& fields, model::Indexer& out) {
+  fields.need("heads", out.heads);
+  fields.need("head_dim", out.head_dim);
+  fields.need("top_k", out.top_k);
+}
+
+template <class Part>
+void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out);
 
 void read_part(Fields& fields, model::LatentAttention& out) {
   fields.need("heads", out.heads);
@@ -39,6 +59,9 @@ void read_part(Fields& fields, model::LatentAttention& out) {
   fields.need("nope_dim", out.nope_dim);
   fields.need("rope_dim", out.rope_dim);
   fields.need("v_dim", out.v_dim);
+  fields.read("bias", out.bias);
+  fields.read("window", out.window);
+  read_part_of(fields, "indexer", out.indexer);
 }
 
 void read_part(Fields& fields, model::Mamba& out) {
@@ -47,6 +70,47 @@ void read_part(Fields& fields, model::Mamba& out) {
   fields.need("groups", out.groups);
   fields.need("state", out.state);
   fields.read("conv", out.conv);
+  fields.read("in_bias", out.in_bias);
+  fields.read("out_bias", out.out_bias);
+  fields.read("conv_bias", out.conv_bias);
+  fields.read("gated_norm", out.gated_norm);
+}
+
+/// A name of a table, or what was there.
+template <class Value, std::size_t N>
+void read_name(Fields& fields, std::string_view key, const std::pair<std::string_view, Value> (&names)[N],
+               Value& out) {
+  std::string name;
+  fields.read(key, name);
+  if (name.empty()) return;
+  const auto* const found =
+      std::find_if(std::begin(names), std::end(names), [&](const auto& one) { return one.first == name; });
+  if (found != std::end(names)) {
+    out = found->second;
+    return;
+  }
+  std::vector<std::string> known;
+  for (const auto& one : names) known.emplace_back(one.first);
+  refuse(*fields.object().find(key), fields.path_of(key), "one of " + join(known, ", "));
+}
+
+void read_part(Fields& fields, model::Linear& out) {
+  using enum model::LinearRule;
+  static constexpr std::pair<std::string_view, model::LinearRule> kRules[] = {{"gated_delta", GatedDelta},
+                                                                              {"kimi_delta", KimiDelta},
+                                                                              {"lightning", Lightning},
+                                                                              {"mamba1", Mamba1},
+                                                                              {"short_conv", ShortConv}};
+  read_name(fields, "rule", kRules, out.rule);
+  fields.need("heads", out.heads);
+  fields.need("head_dim", out.head_dim);
+  fields.read("key_heads", out.key_heads);
+  fields.read("key_dim", out.key_dim);
+  fields.read("conv", out.conv);
+  fields.read("rank", out.rank);
+  fields.read("bias", out.bias);
+  fields.read("conv_bias", out.conv_bias);
+  fields.read("norms", out.norms);
 }
 
 void read_part(Fields& fields, model::Mlp& out) {
@@ -63,6 +127,8 @@ void read_part(Fields& fields, model::Experts& out) {
   fields.read("gated", out.gated);
   fields.read("shared_gate", out.shared_gate);
   fields.read("router_bias", out.router_bias);
+  fields.read("bias", out.bias);
+  fields.read("shared_bias", out.shared_bias);
 }
 
 void read_products(Fields& layer, std::string_view key, std::vector<model::Product>& out) {
@@ -85,12 +151,13 @@ void read_products(Fields& layer, std::string_view key, std::vector<model::Produ
 /// What is not named stays as it is.
 template <class Norm>
 void read_norm(Fields& fields, Norm& out) {
-  std::string norm;
-  fields.read("norm", norm);
-  if (norm.empty()) return;
-  if (norm != "rms" && norm != "layer")
-    refuse(*fields.object().find("norm"), fields.path_of("norm"), R"("rms" or "layer")");
-  out = norm == "rms" ? model::NormKind::Rms : model::NormKind::Layer;
+  using enum model::NormKind;
+  static constexpr std::pair<std::string_view, model::NormKind> kNames[] = {
+      {"rms", Rms}, {"layer", Layer}, {"centered", Centered}, {"bare", Bare}};
+  model::NormKind norm = Rms;
+  if (fields.find("norm") == nullptr) return;
+  read_name(fields, "norm", kNames, norm);
+  out = norm;
 }
 
 template <class Part>
@@ -121,6 +188,7 @@ model::Layer read_kind(const Value& value, char letter) {
   read_part_of(fields, "attention", layer.attention);
   read_part_of(fields, "latent_attention", layer.latent_attention);
   read_part_of(fields, "mamba", layer.mamba);
+  read_part_of(fields, "linear", layer.linear);
   read_part_of(fields, "mlp", layer.mlp);
   read_part_of(fields, "experts", layer.experts);
   fields.read("hidden", layer.hidden);
@@ -129,6 +197,10 @@ model::Layer read_kind(const Value& value, char letter) {
   read_products(fields, "before", layer.before);
   read_products(fields, "behind", layer.behind);
   fields.read("tables", layer.tables);
+  using enum model::NormPlace;
+  static constexpr std::pair<std::string_view, model::NormPlace> kPlaces[] = {
+      {"before", Before}, {"after", After}, {"around", Around}, {"shared", Shared}};
+  read_name(fields, "norms", kPlaces, layer.place);
   fields.finish();
   return layer;
 }

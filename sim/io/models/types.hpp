@@ -1,0 +1,44 @@
+#pragma once
+
+// The table of Hugging Face's model types: what keys each has, their class's defaults, and how layers follow from them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/io/json/json_value.hpp"
+
+namespace pipeloom::io::models {
+
+/// A type's rules, with those of the type that it is like. Rows of types.def are JSON:
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | `keys` | the class's keys with their defaults |
+/// | `names` | other names of keys, as the class maps them |
+/// | `read` | the model's sizes as expressions (sim/io/models/sizes.hpp), and its `parts`, `mixer` and `feed` |
+class TypeRow {
+ public:
+  /// The row of a type's name, or nothing.
+  static std::optional<TypeRow> named(std::string_view type);
+  /// The row of a class's name ("LlamaForCausalLM"), or nothing.
+  static std::optional<TypeRow> of_class(std::string_view name);
+  static std::vector<std::string> names();
+
+  [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] bool has_class(std::string_view name) const;
+  /// Null for a key that the class does not know.
+  [[nodiscard]] const Value* default_of(std::string_view key) const;
+  /// Without `key` itself.
+  [[nodiscard]] std::vector<std::string> other_names(std::string_view key) const;
+  /// What `read` says at this path, of this type or else of the one that it is like.
+  [[nodiscard]] const Value* find(std::initializer_list<std::string_view> path) const;
+
+ private:
+  std::string_view name_;
+  std::string_view classes_;
+  std::vector<Document> chain_;  ///< this type's row, then that of the type it is like, and so on
+};
+
+}  // namespace pipeloom::io::models
