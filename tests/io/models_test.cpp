@@ -179,6 +179,40 @@ TEST_CASE("models: every key of our files") {
   CHECK(found.profile->ticks.at('L')[1] == 6'000'000'000);
 }
 
+TEST_CASE("models: every key of the parts that Llama lacks") {
+  const model::Model found =
+      parsed(R"({"hidden": 64, "vocabulary": 100, "norm": "centered", "layers": "ABCD", "kinds": {
+      "A": {"attention": {"heads": 8, "head_dim": 4, "gated": true, "head_gates": true, "sinks": true, "wide_norms": true,
+                          "values": false, "chunked": true, "window": 9, "own_keys": false},
+            "mamba": {"heads": 4, "head_dim": 4, "groups": 1, "state": 2, "in_bias": true, "out_bias": true,
+                      "conv_bias": false, "gated_norm": false}, "norms": "shared"},
+      "B": {"latent_attention": {"heads": 3, "kv_rank": 6, "nope_dim": 7, "rope_dim": 8, "v_dim": 9, "bias": true,
+                                 "window": 5, "indexer": {"heads": 2, "head_dim": 3, "top_k": 4}}, "norms": "around"},
+      "C": {"linear": {"rule": "mamba1", "heads": 2, "head_dim": 3, "key_heads": 4, "key_dim": 5, "conv": 6, "rank": 7,
+                       "bias": true, "conv_bias": true, "norms": true}, "norms": "after"},
+      "D": {"experts": {"experts": 6, "top_k": 2, "ffn": 3, "bias": true, "shared_bias": true}, "norm": "bare"}}})");
+  CHECK(found.norm == model::NormKind::Centered);
+  const model::Attention& a = *found.kinds[0].attention;
+  CHECK((a.gated && a.head_gates && a.sinks && a.wide_norms && !a.values && a.chunked && !a.own_keys));
+  const model::Mamba& mamba = *found.kinds[0].mamba;
+  CHECK((mamba.in_bias && mamba.out_bias && !mamba.conv_bias && !mamba.gated_norm));
+  CHECK(found.kinds[0].place == model::NormPlace::Shared);
+  const model::LatentAttention& latent = *found.kinds[1].latent_attention;
+  CHECK((latent.bias && latent.window == 5 && found.kinds[1].place == model::NormPlace::Around));
+  CHECK((latent.indexer->heads == 2 && latent.indexer->head_dim == 3 && latent.indexer->top_k == 4));
+  const model::Linear& linear = *found.kinds[2].linear;
+  CHECK((linear.rule == model::LinearRule::Mamba1 && linear.heads == 2 && linear.head_dim == 3));
+  CHECK((linear.key_heads == 4 && linear.key_dim == 5 && linear.conv == 6 && linear.rank == 7));
+  CHECK((linear.bias && linear.conv_bias && linear.norms));
+  CHECK(found.kinds[2].place == model::NormPlace::After);
+  CHECK((found.kinds[3].experts->bias && found.kinds[3].experts->shared_bias));
+  CHECK(found.kinds[3].norm == model::NormKind::Bare);
+  CHECK_THROWS_WITH(
+      parsed(
+          R"({"hidden": 4, "vocabulary": 8, "layers": "T", "kinds": {"T": {"linear": {"rule": "mamba3"}}}})"),
+      Contains("kinds.T.linear.rule is the string 'mamba3'; it must be one of gated_delta, kimi_delta"));
+}
+
 TEST_CASE("models: times of layers that are not there, and layers without times") {
   const std::string sizes =
       R"("kinds": {"T": {"mlp": {"ffn": 8}}}, "hidden": 4, "vocabulary": 16, "layers": "T")";
@@ -350,7 +384,8 @@ TEST_CASE("models: keys that a class does not know, and those that it knows and 
         std::vector<std::string>{
             "model.json: the class of 'qwen3' does not know these keys, so they change nothing: mlp_bias"});
   CHECK_THROWS_WITH(
-      parsed(R"({"model_type": "nemotron_h", "hidden_size": 64, "vocab_size": 1000, "layers_block_type": ["mlp"], "moe_latent_size": 16})"),
+      parsed(
+          R"({"model_type": "nemotron_h", "hidden_size": 64, "vocab_size": 1000, "layers_block_type": ["mlp"], "moe_latent_size": 16})"),
       Contains("moe_latent_size is 16; models of type 'nemotron_h' are read with null alone"));
   CHECK_THROWS_WITH(
       parsed(R"({"model_type": "mistral5"})"),

@@ -30,7 +30,8 @@ TEST_CASE("model check: sizes and letters") {
   refuses([](Model& m) { m.hidden = -1; }, "hidden of the model is -1");
   refuses([](Model& m) { m.hidden = 0; }, "the hidden size is missing or 0, and the model has no profile");
   refuses([](Model& m) { m.kinds[0].attention->heads = 6; }, "heads of layer 'T' is 6, no multiple of its 4");
-  refuses([](Model& m) { m.kinds[0].mamba = Mamba{8, 64, 8, 128}; }, "layer 'T' has two mixers");
+  refuses([](Model& m) { m.kinds[0].latent_attention = LatentAttention{8, 0, 8, 8, 8, 8}; },
+          "layer 'T' has two mixers of a kind");
   refuses([](Model& m) { m.kinds[0].experts = Experts{8, 2, 64}; }, "has an mlp and experts");
   refuses([](Model& m) { m.kinds[0] = Layer{}; }, "neither a mixer nor a feed-forward part");
   refuses(
