@@ -75,4 +75,21 @@ Schedule with_recompute(const Schedule& schedule, const RecomputeOption& rule) {
   return std::move(out).build();
 }
 
+Schedule without_added(const Schedule& schedule) {
+  ScheduleBuilder out = builder_like(schedule);
+  out.reserve(schedule.num_ops());
+  std::vector<Op> kept;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    out.begin_rank(rank);
+    for_each_written_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                           [&](std::size_t first, std::size_t last) {
+                             kept.clear();
+                             for (const Op op : schedule.ops().subspan(first, last - first))
+                               if (!kExtras.has(op.kind()) || kOutputKinds.has(op.kind())) kept.push_back(op);
+                             if (!kept.empty()) out.add_group(kept);
+                           });
+  }
+  return std::move(out).build();
+}
+
 }  // namespace pipeloom::schedules

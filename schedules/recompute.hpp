@@ -21,4 +21,8 @@ namespace pipeloom::schedules {
 /// REQUIRES: no structural errors, no R, O or L yet, not forward-only; the option's stages are the schedule's. O(ops).
 [[nodiscard]] Schedule with_recompute(const Schedule& schedule, const RecomputeOption& rule = {});
 
+/// The same order without what options add to it, R, O and L: what its generator emits, and what runs where a framework's backward computes
+/// again by itself. REQUIRES: no structural errors, not forward-only. O(ops).
+[[nodiscard]] Schedule without_added(const Schedule& schedule);
+
 }  // namespace pipeloom::schedules

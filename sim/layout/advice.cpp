@@ -58,8 +58,10 @@ Advice microbatch_advice(int ranks, int stages, std::optional<int> asked) {
 Advice megatron_microbatch_advice(int ranks, std::optional<int> asked) {
   if (!asked || (*asked >= ranks && *asked % ranks == 0))
     return {Advice::Level::Note, "microbatches",
-            fmt::format("with several chunks, Megatron-LM takes microbatches that are a multiple of {} ranks",
-                        ranks)};
+            fmt::format(
+                "with several chunks, Megatron-LM takes microbatches that are a multiple of {0} ranks, and "
+                "more than {0} with their number as --microbatch-group-size-per-virtual-pipeline-stage",
+                ranks)};
   return {
       Advice::Level::Warning, "microbatches",
       fmt::format("with several chunks, Megatron-LM refuses {} microbatches, no multiple of {} ranks, unless "

@@ -6,33 +6,12 @@
 #include <optional>
 
 #include "schedules/generator.hpp"
-#include "sim/kinds.hpp"
+#include "schedules/recompute.hpp"
 
 namespace pipeloom::study::calibrate {
 namespace {
 
 using schedules::Generator;
-
-bool emitted(OpKind kind) {
-  return !kExtras.has(kind) || kOutputKinds.has(kind);
-}
-
-/// What generators emit of it: all but R, O and L.
-Schedule without_extras(const Schedule& schedule) {
-  ScheduleBuilder out = builder_like(schedule);
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    out.begin_rank(rank);
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     std::vector<Op> kept;
-                     for (std::size_t i = first; i < last; ++i)
-                       if (emitted(schedule.ops()[i].kind())) kept.push_back(schedule.ops()[i]);
-                     if (kept.size() == 1) out.add(kept.front());
-                     if (kept.size() > 1) out.add_group(kept);
-                   });
-  }
-  return std::move(out).build();
-}
 
 /// Forwards of the first stage in a row, of the first rank's: the interleaved schedules take so many microbatches in turn.
 std::optional<GroupSize> group_size_of(const Schedule& schedule) {
@@ -100,7 +79,7 @@ bool gives(const Generator& generator, const Params& params, const Schedule& wan
 
 std::vector<KnownOrder> known_orders(const Schedule& schedule) {
   const Schedule wanted =
-      schedule.is_extended() && !schedule.is_forward_only() ? without_extras(schedule) : schedule;
+      schedule.is_extended() && !schedule.is_forward_only() ? schedules::without_added(schedule) : schedule;
   std::vector<KnownOrder> found;
   for (const Generator& generator : schedules::all()) {
     if (!may_be(generator, wanted)) continue;

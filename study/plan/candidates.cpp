@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "schedules/generator.hpp"
+#include "schedules/recompute.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "sim/options.hpp"
-#include "study/run/make_schedule.hpp"
 #include "study/run/scenario_run.hpp"
 #include "study/run/training.hpp"
 
@@ -314,16 +314,10 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   } else {
     out.layers = run.effective->costs.layers.counts;
   }
+  if (out.config.options.recompute.on || out.config.options.offload.on)
+    out.order = std::make_shared<const Schedule>(schedules::without_added(*run.schedule));
   out.run = std::move(run);
   return out;
-}
-
-std::shared_ptr<const Schedule> order_without_extras(const io::Config& config, const Limits& limits) {
-  if (!config.options.recompute.on && !config.options.offload.on) return nullptr;
-  io::Config plain = config;
-  for (const char* key : {"options.recompute", "options.offload"}) io::reset_option(plain, key);
-  io::EffectiveConfig unused;
-  return make_schedule(plain, limits, unused);
 }
 
 std::string over_limit_text(const Run& run) {

@@ -31,10 +31,6 @@ struct Variant {
 /// Everything that a run says of a candidate but p95 and change.
 [[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);
 
-/// The schedule that a file holds where options add ops to it (recomputation, offloading): without them. Null where none do.
-[[nodiscard]] std::shared_ptr<const Schedule> order_without_extras(const io::Config& config,
-                                                                   const Limits& limits);
-
 /// Sets gap and proven from the bound and the makespan.
 void weigh_bound(PlanCandidate& candidate);
 

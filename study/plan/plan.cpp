@@ -173,17 +173,14 @@ class Planner {
   [[nodiscard]] PlanCandidate baseline_row(const std::string& name) const {
     PlanCandidate out = *plan_.baseline;
     out.name = name;
-    out.order = order_without_extras(out.config, limits_);
     return out;
   }
 
   [[nodiscard]] PlanCandidate candidate_for(const Variant& variant) const {
     Tried tried = with_best_prefetch(variant.config, options_,
                                      [&](const io::Config& config) { return evaluate(config, limits_); });
-    PlanCandidate out = candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
-                                     std::move(tried.run));
-    out.order = order_without_extras(out.config, limits_);
-    return out;
+    return candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
+                        std::move(tried.run));
   }
 
   /// Keeps what fits; of what does not, its shape for searches.

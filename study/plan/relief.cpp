@@ -56,7 +56,6 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
   Tried best = with_best_prefetch(out.candidate.config, options,
                                   [&](const io::Config& config) { return evaluate(config, limits); });
   out.candidate = candidate_of({out.candidate.name, std::move(best.config), ""}, std::move(best.run));
-  out.candidate.order = order_without_extras(out.candidate.config, limits);
   return out;
 }
 

@@ -167,13 +167,16 @@ class ReportWriter {
   /// The text of the entry that begins at op index `first`, in quotes.
   void write_entry(std::size_t first) {
     const auto ops = schedule_.ops();
-    if (!ops[first].joined()) {
-      out_ << '"' << ops[first] << '"';
-      return;
-    }
     std::size_t last = first + 1;
     while (ops[last - 1].joined()) ++last;
-    out_ << '"' << std::string_view(entry_text(schedule_, first, last)) << '"';
+    write_entry(first, last);
+  }
+
+  void write_entry(std::size_t first, std::size_t last) {
+    if (last == first + 1)
+      out_ << '"' << schedule_.ops()[first] << '"';
+    else
+      out_ << '"' << std::string_view(entry_text(schedule_, first, last)) << '"';
   }
 
   void write_orders() {
@@ -181,10 +184,11 @@ class ReportWriter {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {
       out_ << (rank == Rank(0) ? "\n    [" : ",\n    [");
       const std::size_t begin = schedule_.queue_begin(rank);
-      for_each_entry(schedule_, begin, schedule_.queue_end(rank), [&](std::size_t first, std::size_t) {
-        if (first > begin) out_ << ", ";
-        write_entry(first);
-      });
+      for_each_written_entry(schedule_, begin, schedule_.queue_end(rank),
+                             [&](std::size_t first, std::size_t last) {
+                               if (first > begin) out_ << ", ";
+                               write_entry(first, last);
+                             });
       out_ << ']';
     }
     out_ << "\n  ]";

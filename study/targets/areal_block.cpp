@@ -74,6 +74,7 @@ ToRun areal_block(const Taken& taken) {
   if (taken.splits_backward()) out.needs.push_back(compile_need(taken));
   if (const std::string need = sharding_need(taken); !need.empty()) out.needs.push_back(need);
   if (const std::string need = tied_need(taken); !need.empty()) out.needs.push_back(need);
+  if (const std::string need = family_need(taken); !need.empty()) out.needs.push_back(need);
   if (taken.deployment.layers.empty())
     out.needs.emplace_back("the number of layers is not known here: AReaL deals them out by its own rule");
   return out;

@@ -27,7 +27,8 @@ std::string file_need(const Taken& taken) {
 
 std::string sharding_need(const Taken& taken) {
   const model::Split& split = taken.deployment.split;
-  if (split.data == 1 || split.zero == 3) return "";
+  const bool replicas = taken.target.block == Block::Torchtitan && split.zero == 0;  // it is told replicas
+  if (split.data == 1 || split.zero == 3 || replicas) return "";
   return fmt::format(
       "{} shares out weights, gradients and optimizer states over the data ranks (FSDP); the numbers "
       "are of ZeRO {}",
@@ -41,6 +42,13 @@ std::string tied_need(const Taken& taken) {
       "{} refuses a pipeline where embedding and head share weights: configure them apart, which is "
       "another model than was estimated by one embedding",
       taken.target.title);
+}
+
+std::string family_need(const Taken& taken) {
+  const Target& target = taken.target;
+  if (target.families.empty() || taken.deployment.model == nullptr) return "";
+  return fmt::format("{} {} has models of Hugging Face's types {} alone", target.title, target.release,
+                     target.families);
 }
 
 std::string json_lists(const std::vector<std::vector<int>>& lists) {

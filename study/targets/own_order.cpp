@@ -75,6 +75,11 @@ bool takes_chunks(const OwnOrder& own, int chunks) {
   return chunks >= own.min_chunks && chunks <= own.max_chunks;
 }
 
+/// Whether the target makes this order on so many ranks: without a pipeline one microbatch comes after the other, as in 1F1B.
+bool makes_on(const Target& target, const OwnOrder& own, int ranks) {
+  return ranks > 1 || target.pipelines_one_rank || schedules::find(own.alias).generator->name == "1f1b";
+}
+
 /// What the target calls the registry's schedule; null where it has no word for it.
 const OwnOrder* word_for(const Target& target, const std::string& schedule) {
   const auto found = std::ranges::find_if(target.orders, [&](const OwnOrder& own) {
@@ -89,7 +94,9 @@ std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deplo
   const Schedule& planned = *deployment.order;
   for (const OwnOrder& own : target.orders) {
     Params params = params_of(deployment, target);
-    if (!takes_chunks(own, params.chunks) || !size_refusal(target, own, params).empty()) continue;
+    if (!makes_on(target, own, params.ranks) || !takes_chunks(own, params.chunks) ||
+        !size_refusal(target, own, params).empty())
+      continue;
     const schedules::Generator& generator = *schedules::find(own.alias).generator;
     if (generator.placement(params) != planned.placement()) continue;
     if (!is_order_of(schedules::make(generator, params), planned)) continue;
@@ -101,6 +108,8 @@ std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deplo
 
 std::string own_order_refusal(const Target& target, const Deployment& deployment) {
   const OwnOrder* const own = word_for(target, deployment.schedule);
+  if (deployment.order->ranks() == 1 && !target.pipelines_one_rank)
+    return fmt::format("{} has no schedule on one rank: microbatches run one after the other", target.title);
   if (own == nullptr)
     return fmt::format("{} has no order like this{}", target.title,
                        target.files == FilePlacements::None ? ", and takes none from a file" : "");

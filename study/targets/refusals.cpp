@@ -20,6 +20,51 @@ std::int64_t undivided_kv_heads(const model::Model& model, int tensor) {
   return 0;
 }
 
+/// Whether cp ranks share these heads out after tp: each has whole query heads, and whole key/value heads or equal copies of them.
+bool shares_heads(const model::Attention& attention, int tensor, int context) {
+  const std::int64_t queries = attention.heads / tensor;
+  const std::int64_t keys = attention.kv_heads / tensor;
+  if (queries % context != 0) return false;
+  if (keys >= context) return keys % context == 0;
+  return context % keys == 0 && attention.heads / attention.kv_heads % (context / keys) == 0;
+}
+
+std::string heads_refusal(const Target& target, const model::Model& model, const model::Split& split) {
+  if (const auto heads = undivided_kv_heads(model, split.tensor); target.tensor_splits_kv_heads && heads != 0)
+    return fmt::format("{} wants tp to divide the key/value heads: {}, and tp is {}", target.title, heads,
+                       split.tensor);
+  if (!target.context_splits_heads || split.context == 1) return "";
+  for (const model::Layer& layer : model.kinds)
+    if (layer.attention && layer.hidden == 0 && !shares_heads(*layer.attention, split.tensor, split.context))
+      return fmt::format(
+          "{} shares {} query heads and {} key/value heads out over tp and cp, and {} x {} ranks "
+          "cannot have equal shares",
+          target.title, layer.attention->heads, layer.attention->kv_heads, split.tensor, split.context);
+  return "";
+}
+
+std::string sequence_refusal(const Target& target, const model::Split& split) {
+  if (split.context == 1) return "";
+  const int parts = target.context_parts * split.context * (target.tensor_splits_parts ? split.tensor : 1);
+  if (split.sequence % parts == 0) return "";
+  return fmt::format("{} cuts the {} tokens of a sample into {} equal parts; take a multiple of {}",
+                     target.title, split.sequence, parts, parts);
+}
+
+std::string experts_refusal(const Target& target, const model::Split& split) {
+  if (split.expert == 1) return "";
+  const int inside = split.context * split.tensor;
+  if (target.experts_span_tensor && split.expert % inside != 0)
+    return fmt::format("{} wants ep to be a multiple of cp x tp, {}, and ep is {}", target.title, inside,
+                       split.expert);
+  if (target.experts_within_shards && split.zero == 0 && inside % split.expert != 0)
+    return fmt::format(
+        "{} shares experts out over ranks that share weights: ep {} does not divide cp x tp, "
+        "{}, and with ZeRO 0 the {} data ranks are replicas",
+        target.title, split.expert, inside, split.data);
+  return "";
+}
+
 bool has_mamba(const model::Model& model) {
   return std::ranges::any_of(model.kinds, [](const model::Layer& layer) { return layer.mamba.has_value(); });
 }
@@ -89,9 +134,9 @@ std::string model_refusal(const Target& target, const Deployment& deployment) {
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
-  if (const auto heads = undivided_kv_heads(model, split.tensor); target.tensor_splits_kv_heads && heads != 0)
-    return fmt::format("{} wants tp to divide the key/value heads: {}, and tp is {}", target.title, heads,
-                       split.tensor);
+  for (const std::string& refusal :
+       {heads_refusal(target, model, split), sequence_refusal(target, split), experts_refusal(target, split)})
+    if (!refusal.empty()) return refusal;
   if (split.data > 1 && split.zero > target.most_zero)
     return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",
                        target.title, target.most_zero, split.zero);

@@ -53,7 +53,8 @@ constexpr Target torch_release(std::string_view release) {
           .title = "PyTorch",
           .source = "torch/distributed/pipelining/schedules.py",
           .orders = kPyTorchClasses,
-          .files = FilePlacements::Any};
+          .files = FilePlacements::Any,
+          .pipelines_one_rank = true};
 }
 
 constexpr std::array<Target, 8> kTargets = {{
@@ -73,7 +74,10 @@ constexpr std::array<Target, 8> kTargets = {{
      .tensor_splits_kv_heads = true,
      .ties_weights = false,
      .has_mtp = false,
-     .has_mamba = false},
+     .has_mamba = false,
+     .context_parts = 2,
+     .tensor_splits_parts = true,
+     .experts_within_shards = true},
     {.name = "areal",
      .package = "areal",
      .release = "1.0.4",
@@ -90,7 +94,10 @@ constexpr std::array<Target, 8> kTargets = {{
      .ties_weights = false,
      .has_mtp = false,
      .has_mamba = false,
-     .has_towers = false},
+     .has_towers = false,
+     .context_splits_heads = true,
+     .experts_span_tensor = true,
+     .families = "qwen2, qwen3, qwen3_moe, qwen3_5, qwen3_5_moe"},
     {.name = "megatron",
      .package = "megatron-core",
      .release = "0.19.2",
@@ -102,7 +109,8 @@ constexpr std::array<Target, 8> kTargets = {{
      .layers = LayerWords::Layout,
      .recompute = RecomputeWords::Modules,
      .block = Block::Megatron,
-     .most_zero = 1},
+     .most_zero = 1,
+     .context_parts = 2},
     torch_release("2.14"),
     torch_release("2.13"),
     torch_release("2.10"),

@@ -58,6 +58,8 @@ struct Target {
   LayerWords layers = LayerWords::Code;
   RecomputeWords recompute = RecomputeWords::Code;
   Block block = Block::Python;
+  bool pipelines_one_rank =
+      false;  ///< one rank has a schedule as well; else it runs whole microbatches one by one
   bool overlaps_pairs = true;       ///< two ops of a group can run at the same time there
   bool stage_a_microbatch = false;  ///< a step has at least as many microbatches as stages
   bool tensor_splits_kv_heads =
@@ -68,6 +70,14 @@ struct Target {
   bool has_mamba = true;   ///< state-space layers
   bool has_towers = true;  ///< encoders in front of the decoder
   int most_zero = 3;       ///< the highest level of ZeRO that it is told beside a pipeline
+  /// Equal parts of a sequence that each of several context ranks has.
+  int context_parts = 1;
+  bool tensor_splits_parts = false;   ///< tp divides the tokens of each of these parts
+  bool context_splits_heads = false;  ///< cp ranks share attention heads out, after tp
+  bool experts_span_tensor = false;   ///< ep is a multiple of cp x tp, or 1
+  bool experts_within_shards =
+      false;                       ///< ep divides tp x cp x the data ranks that weights are shared out over
+  std::string_view families = {};  ///< Hugging Face's model types that it has; empty: any, or the user's own
 
   /// "torch-2.15": as --target takes it and the JSON writes it.
   [[nodiscard]] std::string spelling() const;

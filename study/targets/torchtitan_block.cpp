@@ -68,8 +68,10 @@ void set_batch(const Taken& taken, ConfigLines& lines) {
   const model::Split& split = taken.deployment.split;
   const auto samples = static_cast<int>(split.micro_batch);
   lines.set("parallelism.pipeline_parallel_microbatch_size", samples);
-  lines.set("training.local_batch_size", taken.microbatches() * samples);
-  if (taken.deployment.model == nullptr) return;
+  // On one rank a local batch is a microbatch, and as many follow as make up the global batch.
+  const bool pipelined = taken.ranks() > 1;
+  lines.set("training.local_batch_size", (pipelined ? taken.microbatches() : 1) * samples);
+  if (taken.deployment.model == nullptr && pipelined) return;
   lines.set("training.global_batch_size", taken.microbatches() * samples * split.data);
   if (split.sequence > 0) lines.set("training.seq_len", static_cast<int>(split.sequence));
 }

@@ -31,7 +31,8 @@ ToRun block_of(const Taken& taken) {
 std::string order_refusal(const Target& target, const Deployment& deployment,
                           const std::optional<RunsAs>& runs) {
   if (runs) return own_refusal(target, deployment, *runs);
-  if (target.files == FilePlacements::None) return own_order_refusal(target, deployment);
+  const bool pipelined = deployment.order->ranks() > 1 || target.pipelines_one_rank;
+  if (target.files == FilePlacements::None || !pipelined) return own_order_refusal(target, deployment);
   return file_refusal(target, deployment);
 }
 

@@ -335,6 +335,14 @@ TEST_CASE("bytes that do not add up are refused with the place of most of them")
   CHECK(fits.metrics->ranks[0].memory.peak_bytes == 4'611'686'018'427'387'200);
 }
 
+TEST_CASE("the report's orders are as files write them: a pair that runs in turn is one entry") {
+  // One rank is the last stage: each forward is followed by its own backward.
+  const Run fused = run(R"({"schedule": "jaxpp-interleaved-1f1b-fused", "ranks": 2, "microbatches": 2,
+ "chunks": 1})");
+  const Json report = Json::parse(report_text(fused, {.orders = true}));
+  CHECK(report["orders"][1] == Json({"(1F0;1B0)OVERLAP_F_B", "(1F1;1B1)OVERLAP_F_B"}));
+}
+
 TEST_CASE("times of messages that pass 2^62 ticks are refused") {
   for (const char* model : {"async", "link", "blocking"})
     CHECK(error_of(

@@ -107,6 +107,23 @@ TEST_CASE("all that is ranked for a target is taken by it, as it is") {
     }
 }
 
+TEST_CASE("a file holds no passes that a framework's backward runs again by itself") {
+  const Assignments workload = {{"schedule", "\"1f1b\""},       {"ranks", "4"},
+                                {"microbatches", "7"},          {"costs.model", "\"llama3-8b\""},
+                                {"costs.hardware", "\"h100\""}, {"costs.seq", "4096"},
+                                {"options.recompute", "\"full\""}};
+  for (const char* target : {"torch", "torchtitan", "areal"}) {
+    const Plan plan =
+        plan_for(target, workload, {Vary::Schedule, Vary::Chunks, Vary::Placement, Vary::Layers});
+    REQUIRE_FALSE(plan.candidates.empty());
+    for (const PlanCandidate& candidate : plan.candidates) {
+      INFO(target << ' ' << candidate.name);
+      CHECK(candidate.run.schedule->contains(OpKind::Recompute));
+      CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
+    }
+  }
+}
+
 TEST_CASE("schedules that share out the head win under no target that has no file for them") {
   Assignments workload = {{"schedule", "\"1f1b\""},       {"ranks", "4"},
                           {"microbatches", "16"},         {"costs.model", "\"llama3-8b\""},

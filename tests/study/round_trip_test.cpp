@@ -87,4 +87,14 @@ TEST_CASE("every schedule, extras included, reads back from every format that ca
   CHECK(round_trips > 5'000);
 }
 
+TEST_CASE("what options add to a schedule can be taken out of it again") {
+  for_each_schedule([&](const Schedule& plain) {
+    const Schedule recomputed = schedules::with_recompute(plain);
+    const Schedule offloaded = schedules::with_offload(recomputed, {.chunks = {}, .min_gap = 1});
+    REQUIRE(recomputed.num_ops() > plain.num_ops());
+    REQUIRE(same_queues(schedules::without_added(recomputed), plain));
+    REQUIRE(same_queues(schedules::without_added(offloaded), plain));
+  });
+}
+
 }  // namespace round_trip_test

@@ -366,6 +366,39 @@ TEST_CASE("a vision tower is one module on the first stage, and has no letters")
   CHECK(verdict_of(torchtitan, seeing({3, 3, 3, 3})).own_layers == std::vector<int>{4 + 2, 3, 2, 1});
 }
 
+TEST_CASE("one rank has a schedule in PyTorch alone: elsewhere one microbatch comes after the other") {
+  const Assignments one = sized("1f1b", 1, 6, 1);
+  for (const char* target : {"torchtitan", "areal", "megatron"}) {
+    INFO(target);
+    CHECK(verdict(target, one).taken());
+    CHECK_FALSE(verdict(target, sized("looped-bfs", 1, 6, 2)).taken());
+    CHECK_FALSE(verdict(target, sized("gpipe", 1, 6, 1)).taken());
+  }
+  CHECK(verdict("torch", sized("looped-bfs", 1, 6, 2)).taken());
+  // torchtitan's local batch is a microbatch then: a step accumulates 6 / 1 of them.
+  const TargetVerdict told = verdict("torchtitan", one);
+  CHECK(setting(told, "training.local_batch_size") == "1");
+  CHECK(setting(told, "training.global_batch_size") == "6");
+}
+
+TEST_CASE("ZeRO 0 is said as replicas, and AReaL's models are named") {
+  const Assignments replicas = {{"schedule", "\"1f1b\""},
+                                {"ranks", "4"},
+                                {"microbatches", "8"},
+                                {"costs.model", "\"llama3-8b\""},
+                                {"costs.hardware", "\"h100\""},
+                                {"costs.seq", "4096"},
+                                {"costs.dp", "2"},
+                                {"costs.zero", "0"}};
+  const TargetVerdict told = verdict("torchtitan", replicas);
+  CHECK(setting(told, "parallelism.data_parallel_replicate_degree") == "2");
+  CHECK(setting(told, "parallelism.data_parallel_shard_degree") == "1");
+  CHECK(std::ranges::none_of(told.to_run.needs, [](const auto& need) { return holds(need, "FSDP"); }));
+  const std::vector<std::string> needs = verdict("areal", replicas).to_run.needs;
+  CHECK(std::ranges::any_of(needs, [](const auto& need) { return holds(need, "ZeRO 0"); }));
+  CHECK(std::ranges::any_of(needs, [](const auto& need) { return holds(need, "qwen3_moe"); }));
+}
+
 TEST_CASE("the page and the JSON say what was found") {
   const std::vector<TargetVerdict> verdicts = {verdict("areal", sized("gpipe", 4, 8, 1)),
                                                verdict("megatron", sized("1f1b", 4, 8, 1))};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schedules/generator.hpp"
+#include "sim/io/models/find_model.hpp"
 #include "study/targets/own_order.hpp"
 #include "study/targets/verdict.hpp"
 #include "support/catch.hpp"
@@ -83,6 +84,27 @@ Counts check_classes(const std::string& target_name) {
   return counts;
 }
 
+/// A model of experts with these heads, and its deployment over two ranks.
+study::Deployment spread(const nlohmann::json& one, std::int64_t heads, std::int64_t kv_heads) {
+  study::Deployment out{
+      .schedule = "1f1b",
+      .order = std::make_shared<const Schedule>(
+          schedules::make(*schedules::find("1f1b").generator, {.ranks = 2, .microbatches = 2, .chunks = 1}))};
+  model::Model model = io::find_model("qwen3-30b-a3b", Where{"test"});
+  for (model::Layer& layer : model.kinds) {
+    layer.attention->heads = heads;
+    layer.attention->kv_heads = kv_heads;
+  }
+  out.model = std::make_shared<const model::Model>(std::move(model));
+  out.layers = {24, 24};
+  out.split.tensor = one.value("tp", 1);
+  out.split.context = one.value("cp", 1);
+  out.split.data = one.value("dp", 1);
+  out.split.expert = one.value("ep", 1);
+  out.split.sequence = one.value("sequence", 4096);
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("PyTorch's classes are named for the sizes that they took, and for no others") {
@@ -116,6 +138,55 @@ TEST_CASE("AReaL is told what its engine made, and refused where it made another
   }
   CHECK(taken > 100);
   CHECK(refused > 50);
+}
+
+TEST_CASE(
+    "AReaL is told how experts and heads are spread where its engine deals them out, and nowhere else") {
+  const study::Target& target = study::target_named("areal");
+  Counts counts;
+  for (const nlohmann::json& one : cases_of("areal")) {
+    if (!one.contains("heads")) continue;
+    INFO(one.dump());
+    const bool took = one.contains("taken");
+    CHECK(study::verdict_of(target, spread(one, one["heads"], one["kv_heads"])).taken() == took);
+    ++(took ? counts.taken : counts.refused);
+  }
+  CHECK(counts.taken > 60);
+  CHECK(counts.refused > 60);
+}
+
+TEST_CASE("torchtitan's replicas share no experts out, and its samples are cut into equal parts") {
+  const study::Target& target = study::target_named("torchtitan");
+  Counts counts;
+  for (const nlohmann::json& one : cases_of("torchtitan")) {
+    if (!one.contains("replicas")) continue;
+    INFO(one.dump());
+    study::Deployment deployment = spread(one, 32, 4);
+    deployment.split.zero = one["replicas"].get<bool>() ? 0 : 3;
+    const bool took = one.contains("taken");
+    CHECK(study::verdict_of(target, deployment).taken() == took);
+    ++(took ? counts.taken : counts.refused);
+    if (!took || one["cp"] == 1) continue;  // a sample is a multiple of tp x cp before any target is asked
+    const std::int64_t multiple = one["sequence_multiple"];
+    deployment.split.sequence = 3 * multiple + multiple / 2;
+    CHECK_FALSE(study::verdict_of(target, deployment).taken());
+    deployment.split.sequence = 3 * multiple;
+    CHECK(study::verdict_of(target, deployment).taken());
+  }
+  CHECK(counts.taken > 100);
+  CHECK(counts.refused > 10);
+}
+
+TEST_CASE("Megatron-core is told a sample that its context ranks cut into two parts each") {
+  int compared = 0;
+  for (const nlohmann::json& one : cases_of("megatron")) {
+    if (!one.contains("sequence")) continue;
+    INFO(one.dump());
+    CHECK(study::verdict_of(study::target_named("megatron"), spread(one, 32, 4)).taken() ==
+          !one.contains("refused"));
+    ++compared;
+  }
+  CHECK(compared == 5);
 }
 
 TEST_CASE("Megatron-core is told the group sizes that it took, and no others") {

@@ -27,8 +27,9 @@ void write_orders(io::JsonWriter& out, const Schedule& schedule) {
   out.line(kIndent).key("orders").array();
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     out.line(kIndent + 2).array();
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) { out.text(entry_text(schedule, first, last)); });
+    for_each_written_entry(
+        schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+        [&](std::size_t first, std::size_t last) { out.text(entry_text(schedule, first, last)); });
     out.close();
   }
   out.close(kIndent);

@@ -13,6 +13,8 @@ with contextlib.redirect_stdout(io.StringIO()):  # its loggers greet there
     from areal.api.cli_args import ArchonEngineConfig, TrainEngineConfig, to_structured_cfg
     from areal.experimental.engine import archon_engine
     from areal.experimental.models.archon import pipeline_parallel as pipelining
+    from areal.experimental.models.archon import utils
+    from areal.experimental.models.archon.parallel_dims import ArchonParallelDims
 
 import ranks
 import torch_classes
@@ -45,6 +47,17 @@ def model_of(layers):
         model.layers = torch.nn.ModuleDict({str(layer): torch.nn.Linear(1, 1) for layer in range(layers)})
     model.model_args = types.SimpleNamespace(n_layers=layers)
     return model
+
+
+def spread(pp, tp, cp, dp, ep, heads, kv_heads):
+    """Deals the ranks out as Archon does, and attention heads over them. Raises what AReaL raises."""
+    parallel = ModelAllocation.from_str(f"archon:d{dp}p{pp}t{tp}c{cp}e{ep}", name="actor").parallel
+    ArchonParallelDims(dp_shard=parallel.data_parallel_size, tp=parallel.tensor_parallel_size, cp=parallel.context_parallel_size,
+                       pp=parallel.pipeline_parallel_size, ep=parallel.expert_parallel_size, etp=parallel.expert_tensor_parallel_size,
+                       world_size=parallel.world_size, device_type="cpu")
+    model = types.SimpleNamespace(n_heads=heads, n_kv_heads=kv_heads)
+    utils.validate_tp_constraints(model, tp)
+    utils.validate_cp_constraints(model, cp, tp)
 
 
 def microbatches_of(config, stages_per_rank, sequences):

@@ -41,6 +41,11 @@ def joined(rows, held, degree):
     return [rows[rank] for rank in range(degree)], [held[stage] for stage in sorted(held)]
 
 
+def one_by_one(microbatches):
+    """What a rank without a pipeline runs."""
+    return [[f"0{kind}{microbatch}" for microbatch in range(microbatches) for kind in "FB"]]
+
+
 def check_count(made, planned):
     if made != planned:
         raise OtherMicrobatches(f"{made} microbatches instead of {planned}")
@@ -85,6 +90,10 @@ def run_torchtitan(text, degree, microbatches, layers):
     sys.modules["pasted"] = types.ModuleType("pasted")
     sys.modules["pasted"].pasted = pasted
     config = titan.configured([], ["--module", "pasted", "--config", "pasted"])
+    if degree == 1:  # it builds no schedule: one local batch after the other, until the global one is done
+        replicas = config.parallelism.data_parallel_replicate_degree * max(1, config.parallelism.data_parallel_shard_degree)
+        check_count(config.training.global_batch_size // (config.training.local_batch_size * replicas), microbatches)
+        return one_by_one(microbatches), [len(config.model_spec.model.layers)]
     check_count(config.training.local_batch_size // config.parallelism.pipeline_parallel_microbatch_size, microbatches)
     rows, held, made = titan.orders(config, len(config.model_spec.model.layers))
     check_count(made, microbatches)
@@ -116,13 +125,15 @@ def run_megatron(text, degree, microbatches, layers):
     check_count(megatron_core.microbatches_of(parsed), microbatches)
     config = megatron_core.config_of(parsed)
     rows = [megatron_core.order(config, microbatches, rank) for rank in range(degree)]
-    return rows, megatron_core.layers_of(config)
+    return rows, megatron_core.layers_of(config, parsed.hybrid_layer_pattern)
 
 
 RUN = {"torch": run_torch, "torchtitan": run_torchtitan, "areal": run_areal, "megatron-core": run_megatron}
 
 
-def run(target, text, folder, degree, microbatches, layers):
-    """`target` as the JSON spells it: "torch-2.15"."""
+def run(target, text, folder, workload, layers):
+    """`target` as the JSON spells it: "torch-2.15". `workload.own`: arguments of the model that Megatron has to be told beside the text."""
+    framework = target.rpartition("-")[0]
+    told = f"{text} {shlex.join(workload.own)}" if framework == "megatron-core" else text
     with in_folder(folder), contextlib.redirect_stdout(io.StringIO()):  # frameworks log there
-        return RUN[target.rpartition("-")[0]](text, degree, microbatches, layers)
+        return RUN[framework](told, workload.ranks, workload.microbatches, layers)

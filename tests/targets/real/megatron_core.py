@@ -8,16 +8,20 @@ from unittest import mock
 
 import torch
 from megatron.core.enums import ModelType
+from megatron.core.models.hybrid.hybrid_layer_allocation import select_pipeline_segment
 from megatron.core.pipeline_parallel import schedules
 from megatron.core.transformer.enums import LayerType
 from megatron.core.transformer.transformer_block import get_num_layers_to_build
 from megatron.core.transformer.transformer_config import TransformerConfig
 from megatron.training import arguments as training_arguments
 
+import ranks
+
 # Megatron wants these said whatever the pipeline is.
 UNRELATED = ["--hidden-size", "256", "--num-attention-heads", "16", "--max-position-embeddings", "131072", "--seq-length", "1024",
              "--bf16", "--transformer-impl", "local", "--no-persist-layer-norm", "--no-gradient-accumulation-fusion",
-             "--no-masked-softmax-fusion", "--vocab-size", "1024", "--tokenizer-type", "NullTokenizer"]
+             "--no-masked-softmax-fusion", "--position-embedding-type", "rope", "--no-rope-fusion", "--vocab-size", "1024",
+             "--tokenizer-type", "NullTokenizer"]
 
 
 HOPPER = 9  # compute capability, of which it asks the GPU
@@ -48,15 +52,23 @@ def microbatches_of(parsed):
     return parsed.global_batch_size // (parsed.micro_batch_size * parsed.data_parallel_size)
 
 
-def layers_of(config):
-    """Decoder layers of each stage in the order of stages, chunk by chunk."""
+def layers_of(config, pattern=None):
+    """Decoder layers of each stage in the order of stages, chunk by chunk. `pattern`: the letters of a hybrid model."""
     degree, chunks = config.pipeline_model_parallel_size, config.virtual_pipeline_model_parallel_size
+    if pattern:
+        return [len(segment(pattern, rank, degree, chunk if chunks else None)) for chunk in range(chunks or 1) for rank in range(degree)]
     if config.pipeline_model_parallel_layout is not None:
         layout = config.pipeline_model_parallel_layout.layout
         return [layout[rank][chunk].count(LayerType.decoder) for chunk in range(chunks or 1) for rank in range(degree)]
     with mock.patch("megatron.core.parallel_state.get_virtual_pipeline_model_parallel_world_size", lambda: chunks):
         return [get_num_layers_to_build(config, vp_stage=chunk if chunks else None, pp_rank=rank)
                 for chunk in range(chunks or 1) for rank in range(degree)]
+
+
+def segment(pattern, rank, degree, chunk):
+    with ranks.as_rank(rank, degree):
+        world = torch.distributed.group.WORLD
+        return select_pipeline_segment(pattern, world, chunk, tp_group=world, dp_cp_group=world)[0]
 
 
 DONE = types.SimpleNamespace(wait=lambda: None)

@@ -1,10 +1,17 @@
 """Plans a grid of workloads for each target and runs what is printed to be pasted (blocks.py): the order that the framework runs is the
 planned one op by op, on the planned layers, and holds no more than planned.
 
-    plans.py PIPELOOM FOLDER [--only TEXT]        --only: workloads whose name contains TEXT
+    plans.py PIPELOOM FOLDER [--only TEXT] [--jobs N] [--record FILE]
+
+    --only TEXT     workloads whose name contains TEXT: "megatron", "model p4", "searched"
+    --jobs N        plans made at the same time as blocks are run; default 1
+    --record FILE   the verdicts, one a line
 
 Prints a table, one line per target and kind of workload, and each block that fails. Exits with 1 if one does."""
+import argparse
 import collections
+import concurrent.futures
+import importlib.metadata
 import json
 import logging
 import os
@@ -24,10 +31,34 @@ TARGETS = ("torch-2.15", "torchtitan-0.3.0", "areal-1.0.4", "megatron-core-0.19.
 FILE_TARGETS = TARGETS[:2]  # that take an order from a file
 SIZES = [(p, m) for p in (2, 3, 4, 8) for m in range(2, 3 * p + 2)]
 SMALL = ["--budget", "0.3", "-j", "1"]
+DATE = "2026-11-28"
 OPS = re.compile(r"\d+[FBIW]\d+|\(.*\)OVERLAP_F_B")
-COLUMNS = ("blocks", "refused", "other order", "other layers", "over peak", "no plan")
+COLUMNS = ("blocks", "refused", "other order", "other layers", "over peak", "no answer", "no plan")
 
-Workload = collections.namedtuple("Workload", "kind name target ranks microbatches arguments")
+# Models of many kinds, spread in many ways: what `plan` is told, and what Megatron's own arguments have to say of the model.
+EXPERTS = ["--num-experts", "64", "--moe-router-topk", "2"]
+MODELS = (
+    ("experts", 4, 8, ["mixtral-8x7b", "--hardware", "h200", "--ep", "8", "--dp", "8", "--seq", "4096"], EXPERTS),
+    ("experts beside tp", 4, 9, ["mixtral-8x7b", "--hardware", "h200", "--ep", "4", "--tp", "2", "--dp", "4", "--seq", "4096"], EXPERTS),
+    ("experts on replicas", 4, 8, ["mixtral-8x7b", "--hardware", "h200", "--ep", "8", "--dp", "8", "--zero", "0", "--seq", "1024"], EXPERTS),
+    ("experts and mtp", 8, 16, ["deepseek-v3", "--hardware", "gb200", "--ep", "64", "--dp", "64", "--seq", "4096"], EXPERTS),
+    ("qwen experts", 4, 13, ["qwen3-30b-a3b", "--hardware", "h200", "--ep", "8", "--dp", "8", "--seq", "4096"], EXPERTS),
+    ("full recomputation", 8, 15, ["llama3-70b", "--hardware", "h100", "--tp", "8", "--seq", "8192", "--recompute", "full"], []),
+    ("selective recomputation", 8, 23, ["llama3-70b", "--hardware", "h100", "--tp", "8", "--seq", "8192", "--recompute", "selective"], []),
+    ("modules again", 4, 8, ["llama3-8b", "--hardware", "h100", "--seq", "8192", "--recompute", "layernorm,mlp"], []),
+    ("many chunks", 16, 32, ["llama3-70b", "--hardware", "h100", "--tp", "8", "--seq", "8192"], []),
+    ("context", 4, 9, ["llama3-8b", "--hardware", "h100", "--cp", "2", "--dp", "2", "--seq", "8192"], []),
+    ("uneven context", 2, 5, ["llama3-8b", "--hardware", "h100", "--cp", "4", "--dp", "2", "--seq", "4100"], []),
+    ("zero 0", 4, 9, ["llama3-8b", "--hardware", "h200", "--dp", "2", "--zero", "0", "--seq", "2048", "--micro-batch", "2"], []),
+    ("zero 3", 4, 9, ["llama3-8b", "--hardware", "h100", "--dp", "4", "--zero", "3", "--seq", "4096"], []),
+    ("two samples", 3, 7, ["zb-1.5b", "--hardware", "h100", "--seq", "1024", "--micro-batch", "2"], []),
+    ("shared weights", 4, 10, ["zb-6.2b", "--hardware", "h100", "--seq", "1024", "--micro-batch", "4"], []),
+    ("hybrid", 4, 9, ["nemotron-h-8b", "--hardware", "h100", "--tp", "2", "--seq", "4096"], []),
+    ("hybrid in a line", 4, 4, ["nemotron-nano-v2-9b", "--hardware", "h100", "--tp", "2", "--seq", "4096"], []),
+    ("one rank", 1, 4, ["zb-1.5b", "--hardware", "h100", "--dp", "2", "--seq", "1024"], []),
+)
+
+Workload = collections.namedtuple("Workload", "kind name target ranks microbatches arguments own", defaults=([],))
 
 
 def costs_alone(p, m, costs, schedule="1f1b", **more):
@@ -38,10 +69,13 @@ def workloads():
     for target in TARGETS:
         for p, m in SIZES:
             yield Workload("costs", f"{target} costs p{p} m{m}", target, p, m, [costs_alone(p, m, {"forward": 4, "backward": 8}), *SMALL])
-            tensor = 2 if (p + m) % 2 else 1
+            tensor = 2 if p == 2 or (p + m) % 2 else 1
             yield Workload("model", f"{target} model p{p} m{m}", target, p, m,
                            ["llama3-8b", "--hardware", "h100", "--ranks", str(p), "--microbatches", str(m), "--seq", "4096", "--tp",
                             str(tensor), "--dp", str(1 + m % 2), *SMALL])
+        for name, p, m, arguments, own in MODELS:
+            yield Workload("models", f"{target} models {name}", target, p, m,
+                           [*arguments, "--ranks", str(p), "--microbatches", str(m), *SMALL], own)
     for p, m in SIZES:
         yield Workload("no target", f"no target p{p} m{m}", "", p, m, [costs_alone(p, m, {"forward": 4, "backward": 8}), *SMALL])
     for target in FILE_TARGETS:
@@ -55,7 +89,8 @@ def workloads():
 
 
 def planned(pipeloom, folder, workload):
-    """The plan as JSON; nothing where nothing fits. The order is in FOLDER/order.csv where one is named there."""
+    """The plan as JSON; nothing where nothing fits; RuntimeError where the program refuses. The order is in FOLDER/order.csv where one is named there."""
+    os.makedirs(folder, exist_ok=True)
     csv = os.path.join(folder, "order.csv")
     arguments = [*workload.arguments]
     if arguments[0].startswith("{"):
@@ -97,7 +132,7 @@ def check(block, winner, folder, workload):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.writelines(",".join(row) + "\n" for row in wanted)
     try:
-        rows, held = blocks.run(block["target"], block["text"], folder, workload.ranks, workload.microbatches, layers)
+        rows, held = blocks.run(block["target"], block["text"], folder, workload, layers)
     except Exception as refusal:  # pylint: disable=broad-except
         return "refused", f"{type(refusal).__name__}: {' '.join(str(refusal).split())[:400]}"
     if rows != wanted:
@@ -112,33 +147,76 @@ def check(block, winner, folder, workload):
     return "", ""
 
 
-def main():
-    pipeloom, folder = sys.argv[1:3]
-    only = sys.argv[4] if len(sys.argv) > 3 else ""
-    os.makedirs(folder, exist_ok=True)
-    counts, searched = collections.defaultdict(collections.Counter), 0
-    for workload in workloads():
-        if only not in workload.name:
-            continue
-        plan = planned(pipeloom, folder, workload)
-        if plan is None or not plan["to_run"]:
-            counts[workload.target, workload.kind]["no plan"] += 1
+def checked(pipeloom, folder, only, jobs):
+    """(workload, plan, block, what failed, a sentence) of each block; a plan without one once, with nothing as block."""
+    chosen = [workload for workload in workloads() if only in workload.name]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        folders = [os.path.join(folder, f"{number:04}") for number in range(len(chosen))]
+        plans = [pool.submit(planned, pipeloom, *pair) for pair in zip(folders, chosen)]
+        for workload, place, made in zip(chosen, folders, plans):
+            try:
+                plan = made.result()
+            except RuntimeError as error:
+                yield workload, None, None, "no answer", str(error)
+                continue
+            if plan is None or not plan["to_run"]:
+                yield workload, plan, None, "no plan", ""
+                continue
+            for block in plan["to_run"]:
+                yield workload, plan, block, *check(block, plan["candidates"][0], place, workload)
+
+
+def record(path, verdicts):
+    """One line a block: what was planned, the text, and what the framework did with it."""
+    head = {"format": "plan-verdicts/1", "date": DATE,
+            "versions": {package: importlib.metadata.version(package).partition("+")[0]
+                         for package in ("torch", "torchtitan", "areal", "megatron-core")}}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(json.dumps(case) for case in verdicts) + "\n]}\n")
+
+
+def case_of(workload, winner, block, failure):
+    case = {"name": workload.name, "target": block["target"], "verdict": failure or "runs", "config": winner["config"]}
+    if winner["schedule"] == "custom":
+        case["orders"] = [" ".join(row) for row in winner["orders"]]
+    return {**case, "text": block["text"]}
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pipeloom", type=os.path.abspath)
+    parser.add_argument("folder", type=os.path.abspath)
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--record", metavar="FILE")
+    return parser.parse_args(words)
+
+
+def main(words):
+    asked = arguments_of(words)
+    counts, searched, verdicts = collections.defaultdict(collections.Counter), 0, []
+    for workload, plan, block, failure, sentence in checked(asked.pipeloom, asked.folder, asked.only, asked.jobs):
+        if block is None:
+            counts[workload.target, workload.kind][failure] += 1
+            if sentence:
+                print(sentence, flush=True)
             continue
         winner = plan["candidates"][0]
         searched += winner["schedule"] == "custom"
-        for block in plan["to_run"]:
-            row = counts[block["target"], workload.kind]
-            row["blocks"] += 1
-            failure, sentence = check(block, winner, folder, workload)
-            if failure:
-                row[failure] += 1
-                print(f"{workload.name}: {winner['name']} on {block['target']}: {failure}: {sentence}", flush=True)
+        row = counts[block["target"], workload.kind]
+        row["blocks"] += 1
+        verdicts.append(case_of(workload, winner, block, failure))
+        if failure:
+            row[failure] += 1
+            print(f"{workload.name}: {winner['name']} on {block['target']}: {failure}: {sentence}", flush=True)
     print(f"{'target':<22}{'workload':<10}" + "".join(f"{column:>14}" for column in COLUMNS))
     for (target, kind), row in counts.items():
         print(f"{target:<22}{kind:<10}" + "".join(f"{row[column]:>14}" for column in COLUMNS))
     print(f"searched orders among them: {searched}")
-    return int(any(row[column] for row in counts.values() for column in COLUMNS[1:5]))
+    if asked.record:
+        record(asked.record, verdicts)
+    return int(any(row[column] for row in counts.values() for column in COLUMNS[1:6]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

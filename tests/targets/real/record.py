@@ -33,6 +33,24 @@ def verdict(rows_of, *arguments, **options):
         return {"refused": type(refusal).__name__}
 
 
+# How a model of experts is spread over tensor, context, data and expert ranks; ep divides the product of the others.
+SPREADS = [(tp, cp, dp, ep) for tp in (1, 2, 4) for cp in (1, 2, 4) for dp in (1, 2, 8) for ep in (1, 2, 4, 8) if tp * cp * dp % ep == 0]
+
+
+def spread_cases(take, **more):
+    """`take(tp, cp, dp, ep)` raises what the framework raises."""
+    for tp, cp, dp, ep in SPREADS:
+        yield {"tp": tp, "cp": cp, "dp": dp, "ep": ep, **more, **taken(lambda: take(tp, cp, dp, ep))}
+
+
+def taken(act):
+    """{"taken": true, ..what it returned} or {"refused": class of the exception}."""
+    try:
+        return {"taken": True, **(act() or {})}
+    except (ValueError, RuntimeError, AssertionError) as refusal:
+        return {"refused": type(refusal).__name__}
+
+
 def torch_cases():
     import torch_classes
     names = {**dict.fromkeys(torch_classes.SINGLE_CLASSES, (1,)), **dict.fromkeys(torch_classes.LOOPED_CLASSES, CHUNKS),
@@ -61,6 +79,12 @@ def megatron_cases():
                 yield {"p": p, "v": v, "layers": layers, **split(words, p)}
 
 
+    for cp, sequence in ((1, 4097), (2, 4096), (2, 4098), (4, 4096), (4, 4100)):
+        words = ["--pipeline-model-parallel-size", "2", "--num-layers", "2", "--micro-batch-size", "1", "--global-batch-size", "4",
+                 "--context-parallel-size", str(cp), "--seq-length", str(sequence)]
+        yield {"cp": cp, "sequence": sequence, **split(words, 2 * cp)}
+
+
 def split(words, world):
     import megatron_core
     try:
@@ -82,6 +106,8 @@ def torchtitan_cases():
                 for m in microbatches_with(p):
                     config.training.local_batch_size = m
                     yield {"schedule": name, "p": p, "m": m, "v": v, **verdict(lambda: titan.orders(config, p * v, each_rank=False)[0])}
+    for replicas in (False, True):
+        yield from spread_cases(lambda *degrees: {"sequence_multiple": titan.spread(2, *degrees, replicas)}, replicas=replicas)
     plain = {"training.local_batch_size": 8, "parallelism.pipeline_parallel_degree": 4, "parallelism.data_parallel_shard_degree": 1}
     for said in ({}, {"training.disable_cuda_graphs": True}, {"training.disable_cuda_graphs": True, "compile.enable": False},
                  {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_microbatch_size": 3},
@@ -101,6 +127,8 @@ def areal_cases():
                     case = {"schedule": name, "p": p, "m": m, "v": v}
                     case.update(verdict(lambda: archon.orders(config, m, layers=2 * p * v - 2, each_rank=False)[0]))
                     yield {**case, **({"made": microbatches_made(archon, config, v, m)} if "sha256" in case else {})}
+    for heads, kv_heads in ((32, 4), (28, 4), (12, 12)):
+        yield from spread_cases(lambda *degrees: archon.spread(2, *degrees, heads, kv_heads), heads=heads, kv_heads=kv_heads)
     for name in ("GPipe", "LoopedBFS", "DualPipeV"):
         settings = {"actor.backend": "archon:p4", "actor.archon.pp_schedule": name}
         yield {"settings": settings, **verdict(lambda: archon.orders(archon.configured(settings), 8, 48)[0])}

@@ -65,6 +65,20 @@ def world_of(config):
             degrees.data_parallel_replicate_degree * (shard if shard > 0 else 1))
 
 
+def spread(pp, tp, cp, dp, ep, replicas):
+    """The number that the tokens of a sample have to be a multiple of. Raises what torchtitan's meshes raise."""
+    degrees = configured(words_of({
+        "training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_degree": pp, "parallelism.tensor_parallel_degree": tp,
+        "parallelism.context_parallel_degree": cp, "parallelism.expert_parallel_degree": ep,
+        "parallelism.data_parallel_replicate_degree": dp if replicas else 1,
+        "parallelism.data_parallel_shard_degree": 1 if replicas else dp})).parallelism
+    world = pp * tp * cp * dp
+    dims = ParallelDims.from_config(degrees, world)
+    with ranks.as_rank(0, world):
+        dims.build_mesh()
+    return dims.tp * (2 * dims.cp if dims.cp > 1 else 1)  # its trainer's check, of sequence parallelism
+
+
 class StagesLeftOut(ValueError):
     """The schedule object of a rank was given fewer stages than the rank builds, without a word."""
 
