@@ -22,7 +22,8 @@ constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
 constexpr double kMostParameters = 4.6e18;
 constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
-constexpr std::size_t kMostProducts = 2;  ///< at an end of an encoder
+constexpr std::size_t kMostBefore = 2;  ///< products in front of an encoder
+constexpr std::size_t kMostBehind = 3;
 
 struct Size {
   std::string_view name;
@@ -42,7 +43,8 @@ class ModelCheck {
   void run() {
     letters();
     sizes("the model", {Size{"positions", model_.positions, 0, kMostTokens},
-                        Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096}});
+                        Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096},
+                        Size{"tables", model_.tables, 0, kMostTables}});
     if (model_.profile) times();
     if (!has_sizes(model_)) return profile_alone();
     sizes("the model", {Size{"hidden", model_.hidden}, Size{"vocabulary", model_.vocabulary}});
@@ -112,9 +114,9 @@ class ModelCheck {
              "mamba and linear");
     if (layer.mlp && layer.experts) refuse(what + " has an mlp and experts; a layer has one of them");
     sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens},
-                 Size{"tables", layer.tables, 0, kMostTables}});
-    products("before " + what, layer.before, model_.hidden_of(layer));
-    products("behind " + what, layer.behind, model_.hidden);
+                 Size{"tables", layer.tables, 0, kMostTables}, Size{"side", layer.side, 0}});
+    products("before " + what, layer.before, model_.hidden_of(layer), kMostBefore);
+    products("behind " + what, layer.behind, model_.hidden, kMostBehind);
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
@@ -124,10 +126,10 @@ class ModelCheck {
   }
 
   /// `width` is what the last of them makes.
-  void products(const std::string& what, const std::vector<Product>& list, std::int64_t width) const {
-    if (list.size() > kMostProducts)
-      refuse(
-          fmt::format("there are {} products {}; at most {} are allowed", list.size(), what, kMostProducts));
+  void products(const std::string& what, const std::vector<Product>& list, std::int64_t width,
+                std::size_t most) const {
+    if (list.size() > most)
+      refuse(fmt::format("there are {} products {}; at most {} are allowed", list.size(), what, most));
     for (const Product& product : list)
       sizes("a product " + what, {Size{"inputs", product.inputs}, Size{"outputs", product.outputs},
                                   Size{"tokens", product.tokens, 0, kMostTokens}});
@@ -178,7 +180,7 @@ class ModelCheck {
     double sum =
         static_cast<double>(model_.vocabulary + model_.positions) * 2 * static_cast<double>(model_.hidden);
     const auto h = static_cast<double>(model_.hidden);
-    sum += 2 * static_cast<double>(model_.mtp) * h * (h + 3);
+    sum += 2 * static_cast<double>(model_.mtp) * h * (h + 3) + static_cast<double>(model_.tables);
     const auto layers = static_cast<double>(model_.layers.size()) + static_cast<double>(model_.mtp);
     for (const Layer& layer : model_.kinds) sum += layers * of_kind(layer);
     if (sum > kMostParameters)
@@ -213,7 +215,7 @@ class ModelCheck {
     for (const auto* list : {&layer.before, &layer.behind})
       for (const Product& product : *list)
         ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
-    return h * (inner + 8) + ends;
+    return h * (inner + 8 + 2 * static_cast<double>(layer.side)) + ends;
   }
 
   /// Per channel of the layer, as `inner` of of_kind().

@@ -17,6 +17,8 @@ double product_flops(const Model& model, const Layer& layer, std::int64_t tokens
     sum += 2.0 * static_cast<double>(matrix.inputs) * static_cast<double>(matrix.outputs) *
            static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k) *
            static_cast<double>(matrix.tokens != 0 ? matrix.tokens : tokens);
+  // The side inputs of all layers are made by one product, which belongs to none of them.
+  sum += 2.0 * static_cast<double>(tokens) * static_cast<double>(model.hidden_of(layer) * layer.side);
   return sum;
 }
 

@@ -141,6 +141,8 @@ struct Layer {
   std::vector<Product> behind = {};   ///< an encoder's projector
   std::int64_t tables = 0;  ///< weights of no product: positions, class tokens and norms at an encoder's ends
   NormPlace place = NormPlace::Before;
+  std::int64_t side =
+      0;  ///< width of an input that the layer alone has, gated by its states and added to them (Gemma 4); 0: none
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.
@@ -163,7 +165,9 @@ struct Model {
   std::int64_t sequence = 0;   ///< tokens of a sample that it was trained with: the default
   std::vector<Layer> kinds;    ///< by letter, each once
   std::string layers;  ///< a letter per decoder layer (encoder layers first), in order; without E and L
-  int mtp = 0;         ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
+  std::int64_t tables =
+      0;  ///< weights beside the embedding that belong to no layer: tables of side inputs, and their product
+  int mtp = 0;  ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
   char mtp_letter = 'T';
   std::optional<Profile> profile;
   Where where;

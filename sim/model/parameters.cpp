@@ -96,7 +96,7 @@ std::int64_t local_embedding(const Model& model, const Split& split) {
 }
 
 std::int64_t position_parameters(const Model& model) {
-  return model.positions * model.hidden;
+  return model.positions * model.hidden + model.tables;
 }
 
 std::int64_t local_output(const Model& model, const Split& split, bool embedding_is_here) {

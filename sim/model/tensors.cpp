@@ -273,6 +273,17 @@ void add_outer_norms(std::vector<KeptTensor>& out, const Layer& layer, const Ter
   }
 }
 
+/// States in front of the gate, the gate and the side input, their product, and the norm behind.
+void add_side(std::vector<KeptTensor>& out, const Layer& layer, const Terms& terms, const Shares& shares) {
+  if (layer.side == 0) return;
+  const auto ranks = static_cast<double>(shares.sequence);
+  const double narrow = 2 * terms.tokens * static_cast<double>(layer.side) / ranks;
+  out.push_back({"layer", "states in front of the side input", norm_input(terms) / ranks, true});
+  out.push_back({"layer", "gate and side input", 2 * narrow, false});
+  out.push_back({"layer", "gated side input", narrow, true});
+  out.push_back({"layer", "input of the side norm", norm_input(terms) / ranks, false});
+}
+
 bool is_recomputed(const Row& row, Recomputation recomputation, const std::vector<std::string>& modules) {
   if (row.unit.empty()) return false;
   if (recomputation == Recomputation::Selective && row.unit == kCore) return true;
@@ -322,6 +333,7 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
     if (bytes > 0) add_row(out, row, bytes, split);
   }
   add_outer_norms(out, layer, terms, shares);
+  add_side(out, layer, terms, shares);
   add_product_tensors(out, kBefore, layer.before, layer, split);
   add_product_tensors(out, kBehind, layer.behind, layer, split);
   return out;

@@ -6,8 +6,8 @@ namespace {
 void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t kv = key_value_width_of(attention);
-  const std::int64_t qkv = q + kv + (attention.gated ? q : 0) + (attention.head_gates ? attention.heads : 0);
-  out.matrices.add({"qkv", h, qkv, Cut::Columns});
+  const std::int64_t qkv = q + kv + (attention.gated ? q : 0);
+  out.matrices.add({"qkv", h, qkv + (attention.head_gates ? attention.heads : 0), Cut::Columns});
   out.matrices.add({"out", q, h, Cut::Rows});
   const std::int64_t unbiased = attention.key_bias ? 0 : attention.kv_heads * attention.head_dim;
   if (attention.qkv_bias) out.vectors.add({"qkv bias", qkv - unbiased, true});
@@ -156,6 +156,11 @@ Weights weights_of(const Model& model, const Layer& layer) {
   if (layer.linear) add_linear(out, *layer.linear, h);
   if (layer.mlp) add_mlp(out, *layer.mlp, h);
   if (layer.experts) add_experts(out, *layer.experts, h);
+  if (layer.side > 0) {
+    out.matrices.add({"side gate", h, layer.side});
+    out.matrices.add({"side", layer.side, h});
+    out.vectors.add({"side norm", norm_size(norm, h)});
+  }
   add_products(out, kBehind, layer.behind);
   return out;
 }

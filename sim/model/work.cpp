@@ -183,6 +183,8 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   work.collectives.reserve(12);
   for (const Matrix& matrix : weights_of(model, layer).matrices)
     work.gemms.push_back(gemm_of(matrix, layer, split));
+  if (layer.side > 0)  // its share of the product that makes all layers' side inputs
+    work.gemms.push_back(gemm_of({"side inputs", h, layer.side}, layer, split));
   if (layer.attention) add_attention(work, *layer.attention, layer, split, shares);
   if (layer.latent_attention) {
     const LatentAttention& latent = *layer.latent_attention;

@@ -1,10 +1,12 @@
 // Models by name, and from files of three formats.
 
+#include <set>
 #include <string>
 
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/models/find_model.hpp"
 #include "sim/io/models/model_readers.hpp"
+#include "sim/io/models/types.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/work.hpp"
@@ -211,6 +213,42 @@ TEST_CASE("models: every key of the parts that Llama lacks") {
       parsed(
           R"({"hidden": 4, "vocabulary": 8, "layers": "T", "kinds": {"T": {"linear": {"rule": "mamba3"}}}})"),
       Contains("kinds.T.linear.rule is the string 'mamba3'; it must be one of gated_delta, kimi_delta"));
+}
+
+TEST_CASE("models: all rows of the table of types are rules, and say their classes once") {
+  std::set<std::string> names;
+  for (const std::string& type : models::TypeRow::names()) {
+    INFO(type);
+    CHECK(names.insert(type).second);
+    const auto row = models::TypeRow::named(type);
+    REQUIRE(row.has_value());
+    // A file that says the type alone is refused for what it lacks, at its own place.
+    const std::string error = error_of(R"({"model_type": ")" + type + R"("})");
+    CHECK(error.starts_with("model.json:1:1: error: "));
+  }
+  CHECK(names.size() == 123);
+  CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
+}
+
+TEST_CASE("models: a layer's side input, and the tables of all of them") {
+  // Gemma 4: a layer of 64, heads of 16, and sides of 8; tables of 50 rows for each of the 2 layers, and the product that makes them.
+  const std::string text =
+      R"({"model_type": "gemma4_text", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32, "vocab_size": 100,
+    "layer_types": ["sliding_attention", "full_attention"], "hidden_size_per_layer_input": 8,
+    "vocab_size_per_layer_input": 50)";
+  const model::Model found = parsed(text + "}");
+  const std::int64_t h = 64;
+  const std::int64_t rest =
+      3 * h * 96 + 4 * h + 2 * h * 8 + h;  // gated, norms around both parts, gate and side, its norm
+  CHECK(model::parameters_of(found, found.kinds[0]).all() == h * 8 * 16 + 4 * 16 * h + 2 * 16 + rest);
+  CHECK(model::parameters_of(found, found.kinds[1]).all() == h * 8 * 32 + 4 * 32 * h + 2 * 32 + rest);
+  CHECK(found.tables == (50 + h) * 2 * 8 + 8);
+  CHECK(model::embedding_parameters(found) == 100 * h + found.tables);
+  const model::Model alone = parsed(text + R"(, "attention_k_eq_v": true, "num_global_key_value_heads": 1})");
+  CHECK(model::parameters_of(alone, alone.kinds[1]).all() == h * (4 + 1) * 32 + 4 * 32 * h + 2 * 32 + rest);
+  CHECK_THROWS_WITH(parsed(text + R"(, "num_kv_shared_layers": 1})"),
+                    Contains("num_kv_shared_layers is 1; models of type"));
 }
 
 TEST_CASE("models: times of layers that are not there, and layers without times") {

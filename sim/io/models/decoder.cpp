@@ -10,17 +10,14 @@
 #include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/io/models/fields.hpp"
+#include "sim/io/models/layer_order.hpp"
 
 namespace pipeloom::io::models {
 namespace {
 
-constexpr std::int64_t kMostDecoderLayers = 4096;
 /// Letters of kinds, in the order in which their mixers appear: with experts (or in models without any), and without beside them.
 constexpr std::string_view kLetters = "TSUKNQRYZ";
 constexpr std::string_view kDenseLetters = "DGHIOBFAC";
-
-/// Of rules about layers' numbers, as expressions.
-constexpr std::string_view kConditions[] = {"period", "offset", "from", "to", "if", "base"};
 
 /// A part of a layer in its type's rules: expressions by name.
 class Part {
@@ -166,11 +163,14 @@ class Decoder {
     out_.tied = sizes_.truth(text("tied"));
     out_.positions = sizes_.whole(text("positions")).value_or(0);
     out_.sequence = std::min(sizes_.whole(text("sequence")).value_or(0), need("most_sequence"));
+    out_.tables = sizes_.whole(text("tables")).value_or(0);
     out_.head_bias = sizes_.truth(text("head_bias"));
     out_.final_norm = sizes_.truth(text("final_norm"));
     out_.dropout = sizes_.truth(text("dropout"));
     out_.norm = norm();
-    layers(parts_by("mixer", count), parts_by("feed", count));
+    for (const char* which : {"mixer", "feed"})
+      for (const std::string& part : parts_named(type_, which)) static_cast<void>(layer(part, ""));
+    layers(parts_of_layers(sizes_, type_, "mixer", count), parts_of_layers(sizes_, type_, "feed", count));
     if (const auto mtp = sizes_.whole(text("mtp")))
       out_.mtp = static_cast<int>(std::min(*mtp, kMostDecoderLayers + 1));
     out_.mtp_letter = out_.layers.back();
@@ -181,6 +181,9 @@ class Decoder {
     const std::string file = sizes_.object().where().file;
     if (const Value* passed = type_.find({"passed"}))
       for (const Value& key : passed->items()) static_cast<void>(sizes_.find(key.text()));
+    if (const Value* equal = type_.find({"equal"}))
+      for (std::size_t i = 0; i < equal->keys().size(); ++i)
+        check_equal(equal->keys()[i].name, equal->items()[i].text());
     if (const Value* assumed = type_.find({"assumed"}))
       for (std::size_t i = 0; i < assumed->keys().size(); ++i)
         if (const std::string& key = assumed->keys()[i].name; sizes_.find(key) == nullptr)
@@ -222,6 +225,13 @@ class Decoder {
     return *value;
   }
 
+  /// What the file says besides must be what follows from the rest.
+  void check_equal(const std::string& key, const std::string& expression) {
+    const auto right = sizes_.whole(expression);
+    if (right && sizes_.is_stated(key) && sizes_.whole(key) != right)
+      refuse(*sizes_.find(key), sizes_.path_of(key), fmt::format("{}, as other keys say", *right));
+  }
+
   [[noreturn]] void refuse_missing(std::string_view name) const {
     std::string keys;
     for (const char c : text(name)) keys += c == '|' ? std::string(" or ") : std::string(c == '#' ? 0 : 1, c);
@@ -240,11 +250,6 @@ class Decoder {
       refuse(at == nullptr ? sizes_.object() : *at, sizes_.path_of(text("count")),
              fmt::format("a whole number from 1 to {}", kMostDecoderLayers));
     }
-    const Value* also = type_.find({"agrees"});
-    const auto said = also == nullptr ? std::nullopt : sizes_.whole(also->text());
-    if (said && *said != count)
-      refuse(*sizes_.find(also->text()), sizes_.path_of(also->text()),
-             fmt::format("{}, as many as the layers that are listed", count));
     return static_cast<std::size_t>(count);
   }
 
@@ -263,105 +268,6 @@ class Decoder {
     return name == "shared" ? model::NormPlace::Shared : model::NormPlace::Before;
   }
 
-  /// A part's name for each layer, by the first of the rules that holds.
-  std::vector<std::string> parts_by(std::string_view which, std::size_t count) {
-    const Value* rules = type_.find({which});
-    for (const Value& rule : rules->items()) ask(rule);
-    for (const Value& rule : rules->items()) {
-      if (rule.is(ValueKind::String)) return std::vector<std::string>(count, rule.text());
-      const Value* list = rule.find("by");
-      if (list != nullptr && has_entries(list->text())) return listed(rule, list->text(), count);
-      if (list != nullptr) continue;
-      const Value* needed = rule.find("needs");
-      if (needed == nullptr || sizes_.find(needed->text()) != nullptr) return counted(rule, count);
-    }
-    throw InputError(sizes_.object().where(), "the order of layers is missing");
-  }
-
-  /// Keys of rules and parts that this file has no layers for count as read too.
-  void ask(const Value& rule) {
-    if (rule.is(ValueKind::String)) return static_cast<void>(layer(rule.text(), ""));
-    for (std::size_t i = 0; i < rule.keys().size(); ++i) {
-      const std::string& name = rule.keys()[i].name;
-      const std::string& text = rule.items()[i].text();
-      if (name == "by" || name == "needs" || name == "in" || name == "not_in")
-        static_cast<void>(sizes_.find(text));
-      else if (std::find(std::begin(kConditions), std::end(kConditions), name) != std::end(kConditions))
-        static_cast<void>(sizes_.number(text));
-      else
-        static_cast<void>(layer(text, ""));
-    }
-  }
-
-  bool has_entries(std::string_view key) {
-    const Value* list = sizes_.find(key);
-    return list != nullptr && (!list->is(ValueKind::Array) || !list->items().empty());
-  }
-
-  /// An entry, or a letter of a text, for each layer.
-  std::vector<std::string> listed(const Value& rule, const std::string& key, std::size_t count) {
-    const Value& list = *sizes_.find(key);
-    const std::string path = sizes_.path_of(key);
-    std::vector<std::string> entries;
-    if (list.is(ValueKind::String))
-      for (const char letter : list.text()) entries.emplace_back(1, letter);
-    else if (list.is(ValueKind::Array))
-      for (const Value& item : list.items()) entries.push_back(item.text());
-    if (entries.size() != count) refuse(list, path, fmt::format("an entry for each of the {} layers", count));
-    for (std::size_t i = 0; i < count; ++i) {
-      const Value* part = rule.find(entries[i]);
-      if (part == nullptr || entries[i] == "by")
-        refuse(list.is(ValueKind::Array) ? list.items()[i] : list, path,
-               fmt::format("of the kinds that '{}' has", shortened(type_.name(), 80)));
-      entries[i] = part->text();
-    }
-    return entries;
-  }
-
-  /// Layers for which all conditions of the rule hold have its part `on`, the others `off`.
-  std::vector<std::string> counted(const Value& rule, std::size_t count) {
-    const auto size = [&](std::string_view name, std::int64_t usual) {
-      const Value* at = rule.find(name);
-      const auto value = at == nullptr ? std::nullopt : sizes_.number(at->text());
-      return value ? static_cast<std::int64_t>(*value) : usual;
-    };
-    const std::int64_t period = size("period", 1);
-    const std::int64_t offset = size("offset", 0);
-    const std::int64_t from = size("from", 0);
-    const std::int64_t to = size("to", kMostDecoderLayers);
-    const Value* condition = rule.find("if");
-    std::vector<bool> on(count, condition == nullptr || sizes_.truth(condition->text()));
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto at = static_cast<std::int64_t>(i);
-      if (period < 1 || at % period != offset || at < from || (to >= 0 && at > to)) on[i] = false;
-    }
-    apply_list(rule, "in", on, true);
-    apply_list(rule, "not_in", on, false);
-    std::vector<std::string> out;
-    for (const bool is_on : on) out.push_back(rule.find(is_on ? "on" : "off")->text());
-    return out;
-  }
-
-  /// Takes off the layers that a list of numbers lacks (or has).
-  void apply_list(const Value& rule, std::string_view name, std::vector<bool>& on, bool wanted) {
-    const Value* key = rule.find(name);
-    const Value* list = key == nullptr ? nullptr : sizes_.find(key->text());
-    if (list == nullptr) return;
-    const std::string path = sizes_.path_of(key->text());
-    const std::int64_t base = rule.find("base") == nullptr ? 0 : 1;
-    if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of layers");
-    std::vector<bool> named(on.size(), false);
-    for (const Value& item : list->items()) {
-      const std::int64_t at = whole_number(item, "an entry of " + path) - base;
-      if (at < 0 || static_cast<std::size_t>(at) >= on.size())
-        refuse(item, "an entry of " + path,
-               fmt::format("from {} to {}", base, static_cast<std::int64_t>(on.size()) - 1 + base));
-      named[static_cast<std::size_t>(at)] = true;
-    }
-    for (std::size_t i = 0; i < on.size(); ++i)
-      if (named[i] != wanted) on[i] = false;
-  }
-
   template <class Struct>
   void add(std::string_view part, std::string_view member, std::optional<Struct>& out) {
     const Part rules(sizes_, type_, part, member);
@@ -377,6 +283,8 @@ class Decoder {
   model::Layer layer(const std::string& mixer, const std::string& feed) {
     model::Layer out;
     for (const std::string& part : {mixer, feed}) {
+      if (const Value* side = part.empty() ? nullptr : type_.find({"parts", part, "side"}))
+        out.side = sizes_.whole(side->text()).value_or(0);
       if (const Value* tables = part.empty() ? nullptr : type_.find({"parts", part, "tables"}))
         out.tables += sizes_.whole(tables->text()).value_or(0);
       add(part, "attention", out.attention);

@@ -29,11 +29,12 @@ struct TowerReader {
   void (*add)(Fields&, Model&);
 };
 
-constexpr TowerReader kTowers[] = {{"llava", models::add_llava_tower},
-                                   {"qwen2_vl", models::add_qwen2_vl_tower},
-                                   {"qwen2_5_vl", models::add_qwen2_5_vl_tower},
-                                   {"qwen3_vl", models::add_qwen3_vl_tower},
-                                   {"qwen2_audio", models::add_qwen2_audio_tower}};
+constexpr TowerReader kTowers[] = {
+    {"llava", models::add_llava_tower},           {"qwen2_vl", models::add_qwen2_vl_tower},
+    {"qwen2_5_vl", models::add_qwen2_5_vl_tower}, {"qwen3_vl", models::add_qwen3_vl_tower},
+    {"qwen3_5", models::add_qwen3_5_tower},       {"gemma3", models::add_gemma3_tower},
+    {"mistral3", models::add_mistral3_tower},     {"kimi", models::add_kimi_tower},
+    {"llama4", models::add_llama4_tower},         {"qwen2_audio", models::add_qwen2_audio_tower}};
 
 /// A hint is for typing errors: a name with other digits is another version.
 bool has_same_digits(std::string_view a, std::string_view b) {
@@ -84,21 +85,30 @@ void add_tower(Fields& fields, std::string_view tower, Model& out) {
   reader->add(fields, out);
 }
 
+/// Whether the file names no tower: its class builds none then.
+bool is_bare(const TypeRow& row, Fields& fields) {
+  const Value* towers = row.find({"towers"});
+  return towers != nullptr &&
+         std::none_of(towers->items().begin(), towers->items().end(),
+                      [&](const Value& key) { return fields.find(key.text()) != nullptr; });
+}
+
 /// A decoder in `text_config`, with what is in front of it. Newer files say beside `text_config` whether embeddings are tied.
 void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   const Value* tower = row.find({"tower"});
   const Value* text_class = row.find({"text_class"});
-  const bool is_text = text_class != nullptr && class_of(fields.object()) == text_class->text();
+  const bool is_text =
+      is_bare(row, fields) || (text_class != nullptr && class_of(fields.object()) == text_class->text());
   if (tower == nullptr && !is_text)
-    throw InputError(
-        fields.object().where(),
-        text_class == nullptr
-            ? fmt::format("the towers of '{}' are not read; its decoder is, from its text_config as a "
-                          "file of its own",
-                          shortened(row.name(), 80))
-            : fmt::format("the towers of '{}' are not read; its decoder alone is, where architectures "
-                          "is [\"{}\"], or from its text_config as a file of its own",
-                          shortened(row.name(), 80), shortened(text_class->text(), 80)));
+    throw InputError(fields.object().where(),
+                     fmt::format("the towers of '{}' are not read; its decoder is, from its text_config as a "
+                                 "file of its own",
+                                 shortened(row.name(), 80)));
+  if (text_class != nullptr && class_of(fields.object()).empty())
+    throw InputError(fields.object().where(),
+                     fmt::format("'{}' is read with its tower or without; say by architectures which: "
+                                 "[\"{}\"] is its decoder alone",
+                                 shortened(row.name(), 80), shortened(text_class->text(), 80)));
   const Value* text = fields.find("text_config");
   if (text == nullptr && row.find({"flat"}) == nullptr)
     throw InputError(fields.object().where(),
@@ -108,7 +118,8 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     models::read_decoder(fields.object(), "", *TypeRow::named(usual), row, out);
   } else {
     Fields inner(*text, fields.path_of("text_config"));
-    models::read_decoder(*text, inner.path_of(""), row_of(inner, "text_config.model_type", usual), row, out);
+    models::read_decoder(*text, fields.path_of("text_config"), row_of(inner, "text_config.model_type", usual),
+                         row, out);
     const bool inner_counts = row.find({"ties_inside"}) != nullptr && out.tied;
     out.tied = inner_counts || models::Sizes(fields.object(), "", row).truth("tie_word_embeddings");
   }

@@ -250,7 +250,9 @@ class MegatronModel {
                                              "--decoder-last-pipeline-num-layers",
                                              "--micro-batch-size",
                                              "--global-batch-size",
-                                             "--recompute-granularity"};
+                                             "--recompute-granularity",
+                                             "--recompute-method",
+                                             "--recompute-num-layers"};
     std::vector<std::string> found;
     for (const std::string_view option : kIgnored)
       if (arguments_.has(option) && arguments_.text(option, "") != "1")

@@ -197,6 +197,7 @@ model::Layer read_kind(const Value& value, char letter) {
   read_products(fields, "before", layer.before);
   read_products(fields, "behind", layer.behind);
   fields.read("tables", layer.tables);
+  fields.read("side", layer.side);
   using enum model::NormPlace;
   static constexpr std::pair<std::string_view, model::NormPlace> kPlaces[] = {
       {"before", Before}, {"after", After}, {"around", Around}, {"shared", Shared}};
@@ -283,6 +284,7 @@ void read_sizes(Fields& fields, model::Model& out) {
   fields.read("dropout", out.dropout);
   fields.read("positions", out.positions);
   fields.read("sequence", out.sequence);
+  fields.read("tables", out.tables);
   fields.read("mtp", out.mtp);
   std::string letter;
   fields.read("mtp_letter", letter);

@@ -27,6 +27,27 @@ bool is_passed(std::string_view key) {
          std::find(std::begin(kPassed), std::end(kPassed), key) != std::end(kPassed);
 }
 
+/// An array of one number, however often.
+bool is_uniform(const Value& list) {
+  return !list.items().empty() &&
+         std::all_of(list.items().begin(), list.items().end(), [&](const Value& item) {
+           return item.is(ValueKind::Number) && item.text() == list.items().front().text();
+         });
+}
+
+/// What all members of an object say under a key; null where they lack it.
+const Value* common(const Value& object, std::string_view key, const std::string& path) {
+  const Value* out = nullptr;
+  for (const Value& member : object.items()) {
+    const Value* one = member.is(ValueKind::Object) ? member.find(key) : nullptr;
+    if (&member == &object.items().front()) out = one;
+    const bool is_same = (one == nullptr) == (out == nullptr) &&
+                         (one == nullptr || one->canonical_text() == out->canonical_text());
+    if (!is_same) refuse(member, path, "the same for all layers that it names");
+  }
+  return out;
+}
+
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
@@ -124,6 +145,7 @@ class Expression {
     if (value == nullptr) return std::nullopt;
     if (value->is(ValueKind::Bool)) return value->text() == "true" ? 1 : 0;
     if (value->is(ValueKind::String) && value->text() == "auto") return std::nullopt;
+    if (value->is(ValueKind::Array) && is_uniform(*value)) return value->items().front().number();
     if (!value->is(ValueKind::Number)) refuse(*value, sizes_.last_path_, kWholeNumber);
     return value->number();
   }
@@ -172,7 +194,8 @@ const Value* Sizes::found(std::string_view path, bool with_default) {
   if (!with_default && !is_stated(key)) value = nullptr;
   if (value != nullptr && dot != std::string_view::npos) {
     if (!value->is(ValueKind::Object)) refuse(*value, path_of(key), "an object");
-    value = value->find(path.substr(dot + 1));
+    const std::string_view rest = path.substr(dot + 1);
+    value = rest.starts_with("each.") ? common(*value, rest.substr(5), path_of(key)) : value->find(rest);
     if (value != nullptr && value->is(ValueKind::Null)) value = nullptr;
   }
   if (value != nullptr) {

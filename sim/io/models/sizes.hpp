@@ -18,7 +18,8 @@ namespace pipeloom::io::models {
 /// null. What no expression asked for is judged by finish().
 ///
 /// Expressions, from loose to tight: `a|b` (b where a is null), `a?b` (b where a is true, else null), `a+b` `a-b`, `a*b` `a/b` (rounded down), `!a`, `#key`
-/// (entries of an array, letters of a string), `?key` (the key as the file states it, without a default), `key=word`, `key.inner`, numbers, parentheses.
+/// (entries of an array, letters of a string), `?key` (the key as the file states it, without a default), `key=word`, `key.inner`, `key.each.inner` (what all members agree on), numbers,
+/// parentheses.
 /// Throws InputError at the value for one of another type.
 class Sizes {
  public:

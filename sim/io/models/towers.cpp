@@ -131,11 +131,13 @@ Tower image_tower(Fields& fields, std::int64_t patch_side, bool is_clip) {
   return out;
 }
 
-Tower clip_tower(Fields& fields) {
-  return image_tower(fields, 32, true);
-}
-Tower siglip_tower(Fields& fields) {
-  return image_tower(fields, 16, false);
+/// REQUIRES: the tower's products behind it are known.
+void warn_of_image(const Fields& fields, const Area& image, const Tower& tower, model::Model& model) {
+  model.warnings.push_back(
+      fmt::format("{}: one image of {} x {} pixels a sample is assumed, {} patches that become {} tokens; "
+                  "vision_config.image_size says another size",
+                  fields.object().where().text(), image.height, image.width, tower.layer.tokens,
+                  tower.behind.front().tokens));
 }
 
 /// What differs between the patch embeddings of Qwen's towers.
@@ -162,11 +164,7 @@ void add_merger(Fields& fields, Tower& out, const Patches& patches, model::Model
                 {hidden * merged, patches.decoder_width, tokens, true}};
   out.tap_tables = 2 * hidden * merged;  // a norm of merged patches
   out.last_tables = out.layer.norm == NormKind::Layer ? 2 * hidden : hidden;
-  if (!is_stated)
-    model.warnings.push_back(
-        fmt::format("{}: one image of {} x {} pixels a sample is assumed, {} patches that become {} tokens; "
-                    "vision_config.image_size says another size",
-                    fields.object().where().text(), image.height, image.width, out.layer.tokens, tokens));
+  if (!is_stated) warn_of_image(fields, image, out, model);
 }
 
 Tower qwen2_vl_tower(Fields& fields, model::Model& model) {
@@ -241,6 +239,102 @@ Tower qwen2_audio_tower(Fields& fields, std::int64_t decoder_width) {
   out.behind = {{hidden, decoder_width, std::max<std::int64_t>(positions / 2, 1), true}};
   out.first_tables = positions * hidden;
   out.last_tables = 2 * hidden;
+  return out;
+}
+
+/// Weights of SigLIP's pooling head: a query, attention, a norm, two products.
+std::int64_t pooling_head(const model::Layer& layer) {
+  const std::int64_t h = layer.hidden;
+  const std::int64_t f = layer.mlp->ffn;
+  return h + 4 * (h * h + h) + 2 * h + (h * f + f) + (f * h + h);
+}
+
+/// Qwen3.5: Qwen3-VL's, and no layer inside feeds the decoder.
+Tower qwen3_5_tower(Fields& fields, model::Model& model) {
+  Tower out = qwen3_vl_tower(fields, model);
+  out.tapped.clear();
+  return out;
+}
+
+/// SigLIP, whose patches are averaged to `tokens` of the decoder.
+Tower gemma3_tower(Fields& fields, std::int64_t tokens, std::int64_t decoder_width) {
+  Tower out = image_tower(fields, 16, false);
+  out.behind = {{out.layer.hidden, decoder_width, tokens}};
+  out.last_tables += out.layer.hidden;  // the norm in front of the projector
+  bool head = true;
+  fields.read("vision_use_head", head);
+  if (head) out.last_tables += pooling_head(out.layer);
+  return out;
+}
+
+/// Pixtral: Llama's layers over patches, a norm in front of them, and a product that merges neighbouring patches.
+Tower pixtral_tower(Fields& fields, std::int64_t merge, bool bias, model::Model& model) {
+  const std::int64_t hidden = size_of(fields, "hidden_size", 1024);
+  Tower out;
+  out.layers = size_of(fields, "num_hidden_layers", 24, kMostLayers);
+  const std::int64_t heads = size_of(fields, "num_attention_heads", 16);
+  out.layer = encoder_layer(hidden, heads, size_of(fields, "intermediate_size", 4096), NormKind::Rms);
+  out.layer.mlp = model::Mlp{out.layer.mlp->ffn, true};
+  out.layer.attention->qkv_bias = false;
+  out.layer.attention->output_bias = false;
+  out.layer.attention->head_dim = size_of(fields, "head_dim", hidden / heads);
+  const std::int64_t side = size_of(fields, "patch_size", 16, kMostSide);
+  const Area image = area_of(fields, "image_size", {1024, 1024}, kMostPixels);
+  const std::int64_t tokens = patches_of(fields, image, {side * merge, side * merge});
+  out.layer.tokens = tokens * merge * merge;
+  out.before = {{size_of(fields, "num_channels", 3, kMostSide) * side * side, hidden, 0}};
+  out.first_tables = hidden;
+  out.last_tables = hidden;
+  out.behind = {{hidden * merge * merge, hidden, tokens},
+                {hidden, model.hidden, tokens, bias, true},
+                {model.hidden, model.hidden, tokens, bias}};
+  warn_of_image(fields, image, out, model);
+  return out;
+}
+
+/// MoonViT as Kimi K2.5 has it: learned positions, and a merger of 2 x 2 patches behind a norm.
+Tower kimi_tower(Fields& fields, model::Model& model) {
+  const std::int64_t hidden = size_of(fields, "hidden_size", 1152);
+  Tower out;
+  out.layers = size_of(fields, "num_hidden_layers", 27, kMostLayers);
+  out.layer = encoder_layer(hidden, size_of(fields, "num_attention_heads", 16),
+                            size_of(fields, "intermediate_size", 4304), NormKind::Layer);
+  const Area merge = area_of(fields, "merge_kernel_size", {2, 2}, kMostSide);
+  const std::int64_t side = size_of(fields, "patch_size", 14, kMostSide);
+  const Area image = area_of(fields, "image_size", kDefaultImage, kMostPixels);
+  const std::int64_t merged = merge.height * merge.width;
+  const std::int64_t tokens = patches_of(fields, image, {side * merge.height, side * merge.width});
+  out.layer.tokens = tokens * merged;
+  out.before = {{3 * side * side, hidden, 0, true}};
+  out.first_tables = size_of(fields, "pos_emb_height", 64, kMostSide) *
+                     size_of(fields, "pos_emb_width", 64, kMostSide) * hidden;
+  out.last_tables = 4 * hidden;  // the norm behind the layers, and the projector's
+  out.behind = {{hidden * merged, hidden * merged, tokens, true, true},
+                {hidden * merged, model.hidden, tokens, true}};
+  if (fields.find("image_size") == nullptr) warn_of_image(fields, image, out, model);
+  return out;
+}
+
+/// Llama 4's: CLIP's, whose neighbouring patches are put side by side and pass three products.
+Tower llama4_tower(Fields& fields, model::Model& model) {
+  const std::int64_t hidden = size_of(fields, "hidden_size", 768);
+  const std::int64_t ffn = size_of(fields, "intermediate_size", 5632);
+  Tower out;
+  out.layers = size_of(fields, "num_hidden_layers", 34, kMostLayers);
+  out.layer = encoder_layer(hidden, size_of(fields, "num_attention_heads", 16), ffn, NormKind::Layer);
+  const std::int64_t side = size_of(fields, "patch_size", 14, kMostSide);
+  const Area image = area_of(fields, "image_size", {448, 448}, kMostPixels);
+  const std::int64_t patches = patches_of(fields, image, {side, side});
+  out.layer.tokens = patches + 1;
+  out.before = {{size_of(fields, "num_channels", 3, kMostSide) * side * side, hidden, patches}};
+  out.first_tables = hidden + (patches + 1) * hidden + 2 * hidden;  // class token, positions, a norm
+  out.last_tables = 2 * hidden;
+  const std::int64_t tokens = std::max<std::int64_t>(patches / 4, 1);
+  const std::int64_t narrow = size_of(fields, "projector_input_dim", 4096);
+  const std::int64_t wide = size_of(fields, "projector_output_dim", 4096);
+  out.behind = {{ffn, narrow, tokens, false, true},
+                {wide, wide, tokens, false, true},
+                {size_of(fields, "vision_output_dim", 7680), model.hidden, tokens}};
   return out;
 }
 
@@ -324,7 +418,11 @@ void add_llava_tower(Fields& fields, model::Model& out) {
   Fields vision = tower_fields(fields, "vision_config", types);
   std::string type = types.front();
   vision.read("model_type", type);
-  Tower tower = type == types.front() ? clip_tower(vision) : siglip_tower(vision);
+  Tower tower = type == types.front() ? image_tower(vision, 32, true) : image_tower(vision, 16, false);
+  if (type != types.front())
+    out.warnings.push_back(
+        fmt::format("{}: SigLIP's pooling head of {} parameters feeds no decoder and is left out",
+                    vision.object().where().text(), pooling_head(tower.layer)));
   std::string strategy = "default";
   fields.read("vision_feature_select_strategy", strategy);
   if (strategy != "default" && strategy != "full")
@@ -353,6 +451,45 @@ void add_qwen3_vl_tower(Fields& fields, model::Model& out) {
   Fields vision = tower_fields(fields, "vision_config",
                                {"qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe"});
   add_tower(qwen3_vl_tower(vision, out), out);
+}
+
+void add_qwen3_5_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config",
+                               {"qwen3_5_vision", "qwen3_5", "qwen3_5_moe_vision", "qwen3_5_moe"});
+  add_tower(qwen3_5_tower(vision, out), out);
+}
+
+void add_gemma3_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config", {"siglip_vision_model"});
+  add_tower(gemma3_tower(vision, size_of(fields, "mm_tokens_per_image", 256), out.hidden), out);
+}
+
+void add_mistral3_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config", {"pixtral"});
+  bool bias = false;
+  fields.read("multimodal_projector_bias", bias);
+  if (feature_layers(fields) != 1)
+    refuse(*fields.find("vision_feature_layer"), "vision_feature_layer", "one layer");
+  add_tower(pixtral_tower(vision, size_of(fields, "spatial_merge_size", 2, kMostSide), bias, out), out);
+}
+
+void add_kimi_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config", {"kimi_k25_vision", "kimi_k25"});
+  const std::int64_t width = size_of(vision, "hidden_size", 1152);
+  if (size_of(fields, "projection_hidden_size", width) != width)
+    refuse(*fields.find("projection_hidden_size"), "projection_hidden_size",
+           fmt::format("{}, the tower's hidden_size", width));
+  add_tower(kimi_tower(vision, out), out);
+}
+
+void add_llama4_tower(Fields& fields, model::Model& out) {
+  Fields vision = tower_fields(fields, "vision_config", {"llama4_vision_model"});
+  bool bias = false;
+  vision.read("multi_modal_projector_bias", bias);
+  if (bias) refuse(*vision.find("multi_modal_projector_bias"), "multi_modal_projector_bias", "false");
+  if (const Value* ratio = vision.find("pixel_shuffle_ratio"); ratio != nullptr && ratio->text() != "0.5")
+    refuse(*ratio, "vision_config.pixel_shuffle_ratio", "0.5");
+  add_tower(llama4_tower(vision, out), out);
 }
 
 void add_qwen2_audio_tower(Fields& fields, model::Model& out) {

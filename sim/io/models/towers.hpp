@@ -21,6 +21,15 @@ void add_llava_tower(Fields& fields, model::Model& out);
 void add_qwen2_vl_tower(Fields& fields, model::Model& out);
 void add_qwen2_5_vl_tower(Fields& fields, model::Model& out);
 void add_qwen3_vl_tower(Fields& fields, model::Model& out);
+void add_qwen3_5_tower(Fields& fields, model::Model& out);
+/// Gemma 3: SigLIP, and a projector of one product behind a mean of patches.
+void add_gemma3_tower(Fields& fields, model::Model& out);
+/// Mistral 3: Pixtral, whose neighbouring patches are merged. `vision_config.image_size` is the largest image; it is assumed, with a warning.
+void add_mistral3_tower(Fields& fields, model::Model& out);
+/// Kimi K2.5: MoonViT.
+void add_kimi_tower(Fields& fields, model::Model& out);
+/// Llama 4.
+void add_llama4_tower(Fields& fields, model::Model& out);
 /// Qwen2-Audio: `audio_config` of Whisper's encoder.
 void add_qwen2_audio_tower(Fields& fields, model::Model& out);
 
