@@ -326,6 +326,13 @@ LayoutRequest balanced_request(const LayoutOptions& options) {
   request.hybrid = model::is_hybrid(*model);
   request.model.layers = static_cast<int>(model->layers.size());
   request.model.mtp = model->mtp;
+  if (const auto& own = model->modules) {
+    request.own_names = layout::module_names(request.framework, false);
+    request.own_names->embedding = own->embedding;
+    request.own_names->layers = own->layers;
+    request.own_names->norm = own->norm;
+    request.own_names->head = own->head;
+  }
   request.ranks = config.ranks;
   request.schedule = config.schedule;
   request.chunks = static_cast<int>(request.balanced->best.layers.size()) / config.ranks;

@@ -79,6 +79,10 @@ bool is_hidden(std::size_t row, std::size_t rows, bool everything) {
   return !everything && rows > kStagesShown && row >= kStagesShown / 2 && row < rows - kStagesShown / 2;
 }
 
+layout::ModuleNames names_of(const LayoutRequest& request) {
+  return request.own_names ? *request.own_names : layout::module_names(request.framework, request.critic);
+}
+
 std::string stage_table(const LayoutRequest& request, const LayoutPlan& plan, const Screen& screen,
                         bool everything) {
   const bool weighed = !plan.weights.empty();
@@ -87,8 +91,7 @@ std::string stage_table(const LayoutRequest& request, const LayoutPlan& plan, co
   if (weighed) columns.push_back({"weight", Align::Right});
   columns.push_back({"modules", Align::Left});
   Table table(columns);
-  const auto names = layout::module_names(request.framework, request.critic);
-  const auto modules = layout::modules_of(plan.contents, names, true);
+  const auto modules = layout::modules_of(plan.contents, names_of(request), true);
   std::size_t hidden = 0;
   for (std::size_t k = 0; k < plan.contents.size(); ++k) {
     if (is_hidden(k, plan.contents.size(), everything)) {
@@ -166,7 +169,7 @@ std::string layout_page(const LayoutRequest& request, const LayoutPlan& plan, co
 namespace {
 
 std::vector<std::vector<std::string>> all_modules(const LayoutRequest& request, const LayoutPlan& plan) {
-  return layout::modules_of(plan.contents, layout::module_names(request.framework, request.critic));
+  return layout::modules_of(plan.contents, names_of(request));
 }
 
 /// Null for nothing.

@@ -51,6 +51,7 @@ struct LayoutRequest {
   std::optional<study::Balanced> balanced;  ///< for Split::Balanced: what was found, in ticks of milliseconds
   layout::Framework framework = layout::Framework::Torchtitan;
   bool critic = false;
+  std::optional<layout::ModuleNames> own_names = {};  ///< the model's, in place of the framework's
   layout::TrainingOptions training;
 };
 

@@ -21,6 +21,17 @@ void add_layers(std::vector<std::string>& out, const std::string& prefix, int fi
   for (int layer = first; layer < first + count; ++layer) out.push_back(fmt::format("{}{}", prefix, layer));
 }
 
+/// Decoder layers, by the model's own names if it has them.
+void add_decoder_layers(std::vector<std::string>& out, const ModuleNames& names, int first, int count,
+                        bool ranges) {
+  if (names.layers.empty() || count == 0) return add_layers(out, names.layer, first, count, ranges);
+  const auto begin = names.layers.begin() + first;
+  if (ranges && count > 1)
+    out.push_back(fmt::format("{} .. {}", *begin, *(begin + count - 1)));
+  else
+    out.insert(out.end(), begin, begin + count);
+}
+
 /// The stage whose end has the norm: the head's, or the one with the last decoder layer.
 std::size_t norm_stage(const std::vector<StageContent>& contents, const ModuleNames& names) {
   const auto mtp = std::accumulate(contents.begin(), contents.end(), 0,
@@ -96,7 +107,7 @@ std::vector<std::vector<std::string>> modules_of(const std::vector<StageContent>
     add_layers(out, names.encoder, encoder, stage.encoder, ranges);
     encoder += stage.encoder;
     if (stage.embedding) out.push_back(names.embedding);
-    add_layers(out, names.layer, layer, stage.layers, ranges);
+    add_decoder_layers(out, names, layer, stage.layers, ranges);
     layer += stage.layers;
     if (k == with_norm) out.push_back(names.norm);
     add_layers(out, names.mtp, mtp, stage.mtp, ranges);

@@ -41,13 +41,14 @@ enum class Framework : unsigned char { Torchtitan, Areal, Megatron };
 
 /// What a framework calls the parts of the model.
 struct ModuleNames {
-  std::string embedding;           ///< "tok_embeddings"
-  std::string layer;               ///< "layers.": followed by the layer's number
-  std::string mtp;                 ///< "mtp.layers."
-  std::string encoder;             ///< "vision_encoder.layers."
-  std::string norm;                ///< "norm"
-  std::string head;                ///< "output"
-  bool norm_with_decoder = false;  ///< with MTP layers, the norm stands behind the last decoder layer
+  std::string embedding;                 ///< "tok_embeddings"
+  std::string layer;                     ///< "layers.": followed by the layer's number
+  std::string mtp;                       ///< "mtp.layers."
+  std::string encoder;                   ///< "vision_encoder.layers."
+  std::string norm;                      ///< "norm"
+  std::string head;                      ///< "output"
+  bool norm_with_decoder = false;        ///< with MTP layers, the norm stands behind the last decoder layer
+  std::vector<std::string> layers = {};  ///< of each decoder layer, where numbers do not say them
 };
 /// torchtitan: tok_embeddings, layers.N, norm, lm_head. AReaL the same with output, and score for a critic.
 /// Megatron-LM: embedding, decoder.layers.N, decoder.final_layernorm, mtp.layers.N, output_layer; N counts through all

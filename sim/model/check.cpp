@@ -106,6 +106,7 @@ class ModelCheck {
 
   void kind(const Layer& layer) const {
     const std::string what = fmt::format("layer '{}'", letter_of(layer.letter));
+    if (layer.counted) return counted(what, layer);
     if (mixers_of(layer) + feed_forwards_of(layer) == 0)
       refuse(what + " has neither a mixer nor a feed-forward part; give it one");
     if ((layer.attention && layer.latent_attention) || (layer.mamba && layer.linear))
@@ -123,6 +124,31 @@ class ModelCheck {
     if (layer.linear) linear(what, *layer.linear);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
     if (layer.experts) experts(what, *layer.experts);
+  }
+
+  void counted(const std::string& what, const Layer& layer) const {
+    if (mixers_of(layer) + feed_forwards_of(layer) + norms_of(layer) != 0 || !layer.before.empty() ||
+        !layer.behind.empty() || layer.hidden != 0 || layer.tokens != 0)
+      refuse(what + " was counted and has parts besides; leave them out");
+    const Counted& counted = *layer.counted;
+    sizes(what, {Size{"tables", layer.tables, 0, kMostTables},
+                 Size{"parameters", counted.parameters, 0, kMostTables},
+                 Size{"active", counted.active, 0, counted.parameters},
+                 Size{"kept_for_weights", counted.kept_for_weights, 0, counted.kept},
+                 Size{"sequence", counted.sequence, 1, kMostTokens},
+                 Size{"micro_batch", counted.micro_batch, 1, kMostDegree}});
+    for (const auto* list : {&counted.products, &counted.inner})
+      for (const CountedProduct& product : *list)
+        sizes("a product of " + what,
+              {Size{"rows", product.rows, 1, kMostTokens}, Size{"inputs", product.inputs, 1, kMostTokens},
+               Size{"outputs", product.outputs, 1, kMostTokens},
+               Size{"groups", product.groups, 1, kMostTokens}, Size{"times", product.times, 1, kMostWidth}});
+    for (const CountedAttention& seen : counted.attention)
+      sizes("an attention of " + what,
+            {Size{"batch", seen.batch}, Size{"queries", seen.queries}, Size{"keys", seen.keys},
+             Size{"heads", seen.heads}, Size{"kv_heads", seen.kv_heads}, Size{"qk_dim", seen.qk_dim},
+             Size{"v_dim", seen.v_dim}, Size{"pairs", seen.pairs, 1, seen.queries * seen.keys},
+             Size{"times", seen.times}});
   }
 
   /// `width` is what the last of them makes.
@@ -190,6 +216,7 @@ class ModelCheck {
 
   /// An upper bound; products of two widths of 2^24 times 3 would still fit, heads times their width need not.
   [[nodiscard]] double of_kind(const Layer& layer) const {
+    if (layer.counted) return static_cast<double>(layer.counted->parameters + layer.tables);
     const auto h = static_cast<double>(model_.hidden_of(layer));
     double inner = 0;
     if (layer.attention)
@@ -255,6 +282,7 @@ class SplitCheck {
         cut(layer, "number of key heads", layer.linear->key_heads);
       if (layer.mlp) cut(layer, "feed-forward width", layer.mlp->ffn);
       if (layer.experts) experts(layer, *layer.experts);
+      if (layer.counted) counted(layer, *layer.counted);
     }
   }
 
@@ -316,6 +344,16 @@ class SplitCheck {
     if (!split_.documents.empty() && sum != split_.sequence)
       refuse(fmt::format("the documents have {} tokens together, but the sequence has {}; they must be equal",
                          sum, split_.sequence));
+  }
+
+  void counted(const Layer& layer, const Counted& counted) const {
+    if (split_.tensor != 1 || split_.context != 1)
+      refuse(fmt::format("layer '{}' was counted on one rank, so nobody knows its share; set tp and cp to 1",
+                         letter_of(layer.letter)));
+    if (split_.sequence != counted.sequence || !split_.documents.empty())
+      refuse(fmt::format(
+          "layer '{}' was counted with samples of {} tokens in one piece; set seq to that, or count it again",
+          letter_of(layer.letter), counted.sequence));
   }
 
   void cut(const Layer& layer, std::string_view what, std::int64_t size) const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 
+#include "sim/model/counted.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/weights.hpp"
 #include "sim/model/work.hpp"
@@ -85,6 +86,7 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
 /// Forward, of a sample.
 double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
                    std::span<const std::int64_t> documents) {
+  if (layer.counted) return counted_flops(*layer.counted, full_square);
   const bool packed = layer.tokens == 0 && !documents.empty();
   const std::int64_t tokens = sample_tokens(layer, sequence);
   double out = product_flops(model, layer, tokens);

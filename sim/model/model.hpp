@@ -118,13 +118,55 @@ struct Product {
   bool activation = false;  ///< one behind it
 };
 
+/// A product C[rows, outputs] = A[rows, inputs] B[inputs, outputs] that was seen `times` times, its rows and weights in `groups` parts (experts).
+struct CountedProduct {
+  std::int64_t rows = 0;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::int64_t groups = 1;
+  std::int64_t times = 1;
+};
+
+/// A fused attention that was seen. `pairs` of query and key see each other, for one head.
+struct CountedAttention {
+  std::int64_t batch = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t qk_dim = 0;
+  std::int64_t v_dim = 0;
+  std::int64_t pairs = 0;
+  std::int64_t times = 1;
+};
+
+/// A layer that was run and counted instead of described (pipeloom.torch.model): on one rank, for a microbatch of `micro_batch` samples of
+/// `sequence` tokens. Nobody knows how ranks would share it.
+struct Counted {
+  std::int64_t parameters = 0;
+  std::int64_t active = 0;                    ///< of these, what a token passes
+  std::array<std::int64_t, 3> flops = {};     ///< of [F, I, W]; attention as if every query saw every key
+  std::vector<CountedProduct> products = {};  ///< with weights
+  std::vector<CountedProduct> inner = {};     ///< of activations with each other
+  std::vector<CountedAttention> attention = {};
+  std::array<std::int64_t, 2> elementwise =
+      {};                                    ///< bytes that all else reads and writes, forward and backward
+  std::array<std::int64_t, 2> kernels = {};  ///< in so many launches
+  std::int64_t kept = 0;                     ///< bytes from forward to backward, the layer's input among them
+  std::int64_t kept_for_weights = 0;         ///< of these, what products with weights read
+  std::int64_t input = 0;                    ///< bytes of the layer's input
+  std::int64_t gradients = 0;                ///< bytes of what products with weights make
+  std::int64_t sequence = 0;
+  std::int64_t micro_batch = 1;
+};
+
 /// One weight a channel; a weight and a bias; a weight alone though the mean is taken off; none.
 enum class NormKind : std::uint8_t { Rms, Layer, Centered, Bare };
 
 /// Where a part's norms are: in front of it, at its end, both, or one in front of all parts, which then run side by side.
 enum class NormPlace : std::uint8_t { Before, After, Around, Shared };
 
-/// A layer of one kind: a mixer, a feed-forward part, or both, each with norms of its own. Two mixers run side by side.
+/// A layer of one kind: a mixer, a feed-forward part, or both, each with norms of its own. Two mixers run side by side. Or what was counted of one.
 struct Layer {
   char letter = 'T';
   std::string name;  ///< "transformer", "mamba"
@@ -143,12 +185,21 @@ struct Layer {
   NormPlace place = NormPlace::Before;
   std::int64_t side =
       0;  ///< width of an input that the layer alone has, gated by its states and added to them (Gemma 4); 0: none
+  std::optional<Counted> counted = {};  ///< in place of all parts
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.
 struct Profile {
   std::map<char, std::array<Ticks, 3>> ticks;
   TimeUnit unit = TimeUnit::Millisecond;
+};
+
+/// What a framework calls the model's parts, where it was counted there: "model.layers.0".
+struct Modules {
+  std::string embedding;
+  std::vector<std::string> layers;  ///< of each, in order
+  std::string norm;
+  std::string head;
 };
 
 struct Model {
@@ -170,6 +221,7 @@ struct Model {
   int mtp = 0;  ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
   char mtp_letter = 'T';
   std::optional<Profile> profile;
+  std::optional<Modules> modules = {};
   Where where;
   std::vector<std::string> warnings = {};  ///< what its reader passed over, a line each
 

@@ -76,8 +76,10 @@ std::int64_t active_parameters_of(const Model& model) {
   std::int64_t sum = embedding_parameters(model) + head_parameters(model);
   for_each_kind(model, [&](const Layer& layer, std::int64_t times) {
     const Parameters one = parameters_of(model, layer);
-    sum += times * (one.dense + (layer.experts ? one.experts / layer.experts->experts * layer.experts->top_k
-                                               : std::int64_t{0}));
+    const std::int64_t passed_by = layer.counted ? layer.counted->parameters - layer.counted->active : 0;
+    sum += times *
+           (one.dense - passed_by +
+            (layer.experts ? one.experts / layer.experts->experts * layer.experts->top_k : std::int64_t{0}));
   });
   return sum;
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/model/counted.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/weights.hpp"
 #include "sim/model/work.hpp"
@@ -318,6 +319,7 @@ void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
 
 std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
                                      Recomputation recomputation, const std::vector<std::string>& modules) {
+  if (layer.counted) return counted_tensors(*layer.counted, split, recomputation);
   const Shares shares = shares_of(layer, split);
   const Terms terms = terms_of(model, layer, split, shares);
   std::vector<KeptTensor> out;
@@ -340,6 +342,7 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
 }
 
 std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+  if (layer.counted) return {counted_gradients(*layer.counted, split)};
   std::vector<KeptTensor> out;
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
     const Shares shares = shares_of(matrix, layer, split);

@@ -149,6 +149,7 @@ Weights weights_of(const Model& model, const Layer& layer) {
   Weights out;
   add_products(out, kBefore, layer.before);
   if (layer.tables != 0) out.vectors.add({"tables", layer.tables});
+  if (layer.counted) out.vectors.add({"counted", layer.counted->parameters});
   for (int i = 0; i < norms_of(layer); ++i) out.vectors.add({"norm", norm_size(norm, h)});
   if (layer.attention) add_attention(out, *layer.attention, h);
   if (layer.latent_attention) add_latent(out, norm, *layer.latent_attention, h);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/model/counted.hpp"
 #include "sim/model/parameters.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/traffic_inside.hpp"
@@ -175,6 +176,7 @@ double CoreAttention::full_flops() const {
 }
 
 Work work_of(const Model& model, const Layer& layer, const Split& split) {
+  if (layer.counted) return counted_work(*layer.counted, split);
   const Shares shares = shares_of(layer, split);
   const std::int64_t h = model.hidden_of(layer);
   Work work;

@@ -131,6 +131,56 @@ void read_part(Fields& fields, model::Experts& out) {
   fields.read("shared_bias", out.shared_bias);
 }
 
+/// Rows of `columns` whole numbers.
+std::vector<std::vector<std::int64_t>> read_rows(Fields& fields, std::string_view key, std::size_t columns) {
+  const Value* list = fields.find(key);
+  std::vector<std::vector<std::int64_t>> rows;
+  if (list == nullptr) return rows;
+  const std::string path = fields.path_of(key);
+  if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of rows");
+  for (const Value& row : list->items()) {
+    if (!row.is(ValueKind::Array) || row.items().size() != columns)
+      refuse(row, path, fmt::format("rows of {} whole numbers", columns));
+    auto& out = rows.emplace_back();
+    for (const Value& item : row.items()) out.push_back(models::whole_number(item, path));
+  }
+  return rows;
+}
+
+template <std::size_t N>
+void read_numbers(Fields& fields, std::string_view key, std::array<std::int64_t, N>& out) {
+  const Value* list = fields.find(key);
+  const std::string path = fields.path_of(key);
+  if (list == nullptr || !list->is(ValueKind::Array) || list->items().size() != N)
+    refuse(list == nullptr ? fields.object() : *list, path, fmt::format("{} whole numbers", N));
+  for (std::size_t i = 0; i < N; ++i) out.at(i) = models::whole_number(list->items()[i], path);
+}
+
+std::vector<model::CountedProduct> read_counted_products(Fields& fields, std::string_view key) {
+  std::vector<model::CountedProduct> out;
+  for (const auto& row : read_rows(fields, key, 5)) out.push_back({row[0], row[1], row[2], row[3], row[4]});
+  return out;
+}
+
+void read_part(Fields& fields, model::Counted& out) {
+  fields.need("parameters", out.parameters);
+  out.active = out.parameters;
+  fields.read("active", out.active);
+  read_numbers(fields, "flops", out.flops);
+  out.products = read_counted_products(fields, "products");
+  out.inner = read_counted_products(fields, "inner");
+  for (const auto& row : read_rows(fields, "attention", 9))
+    out.attention.push_back({row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]});
+  read_numbers(fields, "elementwise", out.elementwise);
+  read_numbers(fields, "kernels", out.kernels);
+  fields.need("kept", out.kept);
+  fields.need("kept_for_weights", out.kept_for_weights);
+  fields.need("input", out.input);
+  fields.need("gradients", out.gradients);
+  fields.need("sequence", out.sequence);
+  fields.read("micro_batch", out.micro_batch);
+}
+
 void read_products(Fields& layer, std::string_view key, std::vector<model::Product>& out) {
   const Value* list = layer.find(key);
   if (list == nullptr) return;
@@ -191,6 +241,7 @@ model::Layer read_kind(const Value& value, char letter) {
   read_part_of(fields, "linear", layer.linear);
   read_part_of(fields, "mlp", layer.mlp);
   read_part_of(fields, "experts", layer.experts);
+  read_part_of(fields, "counted", layer.counted);
   fields.read("hidden", layer.hidden);
   fields.read("tokens", layer.tokens);
   read_norm(fields, layer.norm);
@@ -274,6 +325,23 @@ TimeUnit read_time_unit(Fields& fields) {
   return *unit;
 }
 
+model::Modules read_modules(const Value& value, std::size_t layers) {
+  Fields fields(value, "modules");
+  model::Modules out;
+  fields.read("embedding", out.embedding);
+  fields.read("norm", out.norm);
+  fields.read("head", out.head);
+  const Value* names = fields.find("layers");
+  if (names == nullptr || !names->is(ValueKind::Array) || names->items().size() != layers)
+    refuse(names == nullptr ? value : *names, "modules.layers", fmt::format("{} names, one a layer", layers));
+  for (const Value& name : names->items()) {
+    if (!name.is(ValueKind::String)) refuse(name, "modules.layers", "a name such as \"model.layers.0\"");
+    out.layers.push_back(name.text());
+  }
+  fields.finish();
+  return out;
+}
+
 void read_sizes(Fields& fields, model::Model& out) {
   fields.read("hidden", out.hidden);
   fields.read("vocabulary", out.vocabulary);
@@ -337,6 +405,7 @@ model::Model read_model(const Value& root) {
   else if (out.profile)
     add_timed_kinds(out);
   if (table != nullptr) check_timed_letters(*table, out);
+  if (const Value* modules = fields.find("modules")) out.modules = read_modules(*modules, out.layers.size());
   fields.finish();
   model::check(out);
   return out;
