@@ -3,27 +3,33 @@
 # constructors, the stage builders and the order generators of Megatron-core, PyTorch, torchtitan and AReaL, and what they run is compared
 # with the plan op by op. Before that the frameworks' verdicts and orders are compared with those recorded in tests/golden/targets.
 #
-#   scripts/test_targets.sh [--record] [FOLDER]        default build/targets
+#   scripts/test_targets.sh [--record | --only TEXT] [FOLDER]        default build/targets
 #
-# --record writes tests/golden/targets anew instead of comparing. Not part of the test suite: it downloads about 5 GB into a virtual
-# environment of its own in FOLDER and takes some twenty minutes; no GPU is needed, packages that only a training run needs are replaced
+# --record writes tests/golden/targets anew instead of comparing. --only TEXT runs blocks alone, those of workloads whose name contains TEXT:
+# "megatron", "model p8", "searched", "models hybrid". Not part of the test suite: it downloads about 5 GB into a virtual
+# environment of its own in FOLDER and takes some thirty minutes; no GPU is needed, packages that only a training run needs are replaced
 # (tests/targets/real/replaced.py). PIPELOOM_PRESET chooses the build: dev (the default). PIPELOOM_TARGETS_PYTHON names a Python that has
 # the packages already. Exits with 1 if a block is refused, runs another order, or holds more than planned.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 record=
+frameworks="torch megatron torchtitan areal"
+plans=()
 if [ "${1:-}" = --record ]; then
   record=1
   shift
+elif [ "${1:-}" = --only ]; then
+  frameworks=
+  plans=(--only "${2:?text of names}")
+  shift 2
 fi
 folder=$(realpath -m "${1:-build/targets}")
-readonly folder record
+readonly folder record frameworks plans
 readonly preset=${PIPELOOM_PRESET:-dev}
 readonly tools=$PWD/tests/targets/real
 readonly golden=$PWD/tests/golden/targets
 readonly pipeloom=$PWD/build/$preset/cli/pipeloom
-readonly frameworks="torch megatron torchtitan areal"
 
 cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset" --target pipeloom >/dev/null
@@ -60,5 +66,9 @@ for framework in $frameworks; do
   fi
 done
 
-"$python" -W ignore "$tools/plans.py" "$pipeloom" "$folder/plans" 2>"$folder/plans.log" || failed=1
+verdicts=$folder/plans.json
+if [ -n "$record" ]; then
+  verdicts=$golden/plans.json
+fi
+"$python" -W ignore "$tools/plans.py" "$pipeloom" "$folder/plans" "${plans[@]}" --record "$verdicts" 2>"$folder/plans.log" || failed=1
 exit $failed

@@ -24,6 +24,7 @@ import replaced
 replaced.install()
 
 import blocks  # noqa: E402
+import orders as texts  # noqa: E402
 
 logging.disable(logging.CRITICAL)
 
@@ -32,6 +33,8 @@ FILE_TARGETS = TARGETS[:2]  # that take an order from a file
 SIZES = [(p, m) for p in (2, 3, 4, 8) for m in range(2, 3 * p + 2)]
 SMALL = ["--budget", "0.3", "-j", "1"]
 DATE = "2026-11-28"
+ORDER = "order.csv"
+MOST_OPS = 300  # of an order that is recorded whole
 OPS = re.compile(r"\d+[FBIW]\d+|\(.*\)OVERLAP_F_B")
 COLUMNS = ("blocks", "refused", "other order", "other layers", "over peak", "no answer", "no plan")
 
@@ -91,7 +94,8 @@ def workloads():
 def planned(pipeloom, folder, workload):
     """The plan as JSON; nothing where nothing fits; RuntimeError where the program refuses. The order is in FOLDER/order.csv where one is named there."""
     os.makedirs(folder, exist_ok=True)
-    csv = os.path.join(folder, "order.csv")
+    if os.path.exists(os.path.join(folder, ORDER)):
+        os.remove(os.path.join(folder, ORDER))
     arguments = [*workload.arguments]
     if arguments[0].startswith("{"):
         with open(os.path.join(folder, "run.json"), "w", encoding="utf-8") as file:
@@ -101,7 +105,7 @@ def planned(pipeloom, folder, workload):
     if workload.target:
         command += ["--target", workload.target]
     if workload.target in FILE_TARGETS:
-        command += ["--schedule-out", csv, "--force"]
+        command += ["--schedule-out", ORDER]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if run.returncode not in (0, 1):
         raise RuntimeError(f"{workload.name}: {run.stderr.strip()}")
@@ -128,7 +132,7 @@ def check(block, winner, folder, workload):
     layers = winner["layers"]
     wanted = [ops(row) for row in winner["orders"]]
     for name in block["files"]:
-        if not os.path.isabs(name):  # nobody asked for the file: what --schedule-out would write there
+        if not os.path.exists(os.path.join(folder, name)):  # nobody asked for the file: what --schedule-out would write there
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.writelines(",".join(row) + "\n" for row in wanted)
     try:
@@ -176,10 +180,14 @@ def record(path, verdicts):
 
 
 def case_of(workload, winner, block, failure):
-    case = {"name": workload.name, "target": block["target"], "verdict": failure or "runs", "config": winner["config"]}
-    if winner["schedule"] == "custom":
-        case["orders"] = [" ".join(row) for row in winner["orders"]]
-    return {**case, "text": block["text"]}
+    """The order is the planned one where the verdict is "runs". Of the text and of long orders only hashes are kept."""
+    rows = [ops(row) for row in winner["orders"]]
+    config = {"chunks": winner["chunks"], **{key: value for key, value in winner["config"].items() if key != "options.file"}}
+    case = {"name": workload.name, "target": block["target"], "verdict": failure or "runs", "candidate": winner["name"], "config": config,
+            "order": texts.digest(rows), "text": texts.digest([[block["text"]]])}
+    if winner["schedule"] == "custom" and sum(map(len, rows)) <= MOST_OPS:
+        case["rows"] = [" ".join(row) for row in rows]
+    return case
 
 
 def arguments_of(words):
