@@ -52,6 +52,35 @@ TEST_CASE("models: presets have the published numbers of parameters") {
   CHECK(model::parameters_of(find_model("qwen3-30b-a3b", {})) == 30'532'122'624);
 }
 
+TEST_CASE("models: presets of 2025 and 2026 have their checkpoints' numbers of parameters") {
+  struct Row {
+    const char* name;
+    double all, half_digit;
+  };
+  // Cards' 10^9, half a unit of the last digit that they print; what a card counts besides is added below.
+  for (const Row& row : {Row{"gpt-oss-20b", 20.91, 0.005}, Row{"gpt-oss-120b", 116.83, 0.005},
+                         Row{"qwen3-next-80b-a3b", 80, 0.5}, Row{"qwen3.5-35b-a3b", 35, 0.5},
+                         Row{"glm-5", 744, 0.5}, Row{"kimi-k2", 1026, 0.5}, Row{"minimax-m2", 229, 0.5},
+                         Row{"gemma3-27b", 27, 0.5}, Row{"olmo3-32b", 32, 0.5}, Row{"seed-oss-36b", 36, 0.5},
+                         Row{"ernie-4.5-300b-a47b", 299.5, 0.5}, Row{"hunyuan-a13b", 80, 0.5},
+                         Row{"nemotron-3-nano-30b-a3b", 31.6, 0.05}, Row{"llama4-maverick", 400.7, 0.05},
+                         Row{"llama4-scout", 107.8, 0.05}, Row{"deepseek-v3.2", 671.9, 0.05}}) {
+    INFO(row.name);
+    CHECK(billions(model::parameters_of(find_model(row.name, {}))) == Approx(row.all).margin(row.half_digit));
+  }
+  // The checkpoints' 358 and 110 10^9 hold embedding and head of the MTP layer a second time.
+  const auto with_copies = [](const char* name) {
+    const model::Model found = find_model(name, {});
+    return billions(model::parameters_of(found) + 2 * found.vocabulary * found.hidden);
+  };
+  CHECK(with_copies("glm-4.5") == Approx(358).margin(0.5));
+  CHECK(with_copies("glm-4.5-air") == Approx(110).margin(0.5));
+  // Active ones pass the embedding's table whole, as everywhere here.
+  CHECK(billions(model::active_parameters_of(find_model("gpt-oss-120b", {})) - 201088 * std::int64_t{2880}) ==
+        Approx(5.13).margin(0.005));
+  CHECK(billions(model::active_parameters_of(find_model("llama4-maverick", {}))) == Approx(17).margin(0.5));
+}
+
 TEST_CASE("models: DeepSeek-V3 with and without its MTP layer") {
   const model::Model found = find_model("deepseek-v3", {});
   const std::int64_t mtp = model::mtp_parameters(found).all();
@@ -79,7 +108,7 @@ TEST_CASE("models: names in any case, aliases, and names of nothing") {
   CHECK_THROWS_WITH(
       find_model("lama3-8b", {"MODEL", 0, 0}),
       Contains("'lama3-8b' is no model and no file; did you mean 'llama3-8b'?") && Contains("zb-28.3b"));
-  CHECK(model_names().size() == 14);
+  CHECK(model_names().size() == 32);
   for (const std::string& name : model_names()) model::check(find_model(name, {}));
 }
 

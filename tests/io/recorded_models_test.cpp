@@ -10,6 +10,7 @@
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/models/model_readers.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/weights.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::io::recorded_models_test {
@@ -94,6 +95,54 @@ TEST_CASE("recorded models: equal to the library in parameters, layers and ties,
     CHECK(tally.refused == (partly.contains(type) ? partly.at(type) : 0));
   }
   CHECK(read == 106);
+}
+
+/// Forward, of the products of a layer, of so many tokens.
+double product_flops(const model::Model& model, const model::Layer& layer, double tokens) {
+  double sum = 0;
+  for (const model::Matrix& matrix : model::weights_of(model, layer).matrices)
+    sum += 2 * tokens * static_cast<double>(matrix.inputs * matrix.outputs) *
+           static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k);
+  return sum;
+}
+
+/// The class's own sizes: the first recorded file that has them.
+std::optional<model::Model> usual_model(const std::string& type) {
+  std::ifstream file(PIPELOOM_GOLDEN_DIR "/models/transformers_5.24.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const Document document = Document::parse(line, "transformers_5.24.jsonl");
+    const std::string variant = document.root().find("variant")->text();
+    if (document.root().find("type")->text() == type && variant != "odd1" && variant != "odd2")
+      return read_hugging_face(*document.root().find("config"));
+  }
+  return std::nullopt;
+}
+
+TEST_CASE("recorded models: FLOPs of a layer's products are those that were counted") {
+  // mm, addmm and grouped products of one layer's forward at 256 tokens, counted by a dispatcher on the meta device (torch 2.15.0), kind by kind.
+  const std::map<std::string, std::vector<double>> counted = {{"llama", {103616086016}},
+                                                              {"qwen3", {172872433664}},
+                                                              {"qwen3_moe", {24293408768}},
+                                                              {"deepseek_v3", {298735108096, 299674632192}},
+                                                              {"gpt_oss", {64739082240}},
+                                                              {"gemma3_text", {39862665216}},
+                                                              {"glm4_moe", {87174414336, 98314485760}},
+                                                              {"mixtral", {201880240128}},
+                                                              {"qwen3_next", {32213303296, 35501637632}},
+                                                              {"falcon_h1", {119453777920}},
+                                                              {"olmo2", {103616086016}}};
+  for (const auto& [type, flops] : counted) {
+    INFO(type);
+    const auto model = usual_model(type);
+    REQUIRE(model.has_value());
+    std::set<double> found;
+    for (const model::Layer& kind : model->kinds) found.insert(product_flops(*model, kind, 256));
+    REQUIRE(found.size() == flops.size());
+    std::size_t at = 0;
+    // The gate of Qwen's shared expert, h weights, is no product here.
+    for (const double each : found)
+      CHECK(each == Approx(flops[at++]).epsilon(type == "qwen3_next" ? 1e-4 : 1e-12));
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "sim/io/models/towers.hpp"
 #include "sim/io/models/types.hpp"
 #include "sim/model/check.hpp"
+#include "sim/model/parameters.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -143,6 +144,12 @@ Model read_hugging_face(const Value& root) {
     models::read_decoder(root, "", row, row, out);
   out.sequence = std::min(out.sequence, kMostDefaultSequence);
   model::check(out);
+  if (out.mtp > 0)
+    out.warnings.push_back(
+        fmt::format("{}: training also has {} layers for multi-token prediction of {} parameters, which no "
+                    "class builds: they "
+                    "count for times and memory, not for the model's parameters",
+                    root.where().file, out.mtp, model::mtp_parameters(out).all()));
   return out;
 }
 
