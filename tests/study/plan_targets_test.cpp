@@ -6,6 +6,7 @@
 #include "sim/layout/megatron_layout.hpp"
 #include "study/plan/judge.hpp"
 #include "study/plan/plan.hpp"
+#include "study/plan/shown/plan_words.hpp"
 #include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
@@ -107,10 +108,31 @@ TEST_CASE("all that is ranked for a target is taken by it, as it is") {
     }
 }
 
+TEST_CASE("where a target takes nothing, the page says why without being asked") {
+  // Eight replicas share no experts out, and ep 8 divides tp x cp = 1 x 1 not either.
+  const Assignments workload = {{"schedule", "\"1f1b\""},
+                                {"ranks", "4"},
+                                {"microbatches", "8"},
+                                {"costs.model", "\"mixtral-8x7b\""},
+                                {"costs.hardware", "\"h200\""},
+                                {"costs.seq", "1024"},
+                                {"costs.dp", "8"},
+                                {"costs.ep", "8"},
+                                {"costs.zero", "0"}};
+  const Plan plan = plan_for("torchtitan", workload, kShapes);
+  CHECK(plan.candidates.empty());
+  const std::string text = study::refusals_text(plan, {.width = 400});
+  CHECK(text.find("ep 8 does not divide cp x tp, 1, and with ZeRO 0 the 8 data ranks are replicas") !=
+        std::string::npos);
+}
+
 TEST_CASE("a file holds no passes that a framework's backward runs again by itself") {
-  const Assignments workload = {{"schedule", "\"1f1b\""},       {"ranks", "4"},
-                                {"microbatches", "7"},          {"costs.model", "\"llama3-8b\""},
-                                {"costs.hardware", "\"h100\""}, {"costs.seq", "4096"},
+  const Assignments workload = {{"schedule", "\"1f1b\""},
+                                {"ranks", "4"},
+                                {"microbatches", "7"},
+                                {"costs.model", "\"llama3-8b\""},
+                                {"costs.hardware", "\"h100\""},
+                                {"costs.seq", "4096"},
                                 {"options.recompute", "\"full\""}};
   for (const char* target : {"torch", "torchtitan", "areal"}) {
     const Plan plan =

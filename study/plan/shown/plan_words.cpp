@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "study/plan/squeeze.hpp"
 #include "study/text/table.hpp"
@@ -68,8 +72,27 @@ std::string reason_line(const PlanRejected& one, std::size_t width) {
   return wrapped(fmt::format("{}: {}", one.name, one.why), width, 2);
 }
 
-/// Of what runs and does not fit, what holds least.
+/// The target's reasons, those of most schedules first.
+std::string target_lines(const Plan& plan, std::size_t width) {
+  std::map<std::string, std::size_t> counts;
+  std::vector<const PlanRejected*> firsts;
+  for (const PlanRejected* one : refused(plan, Refusal::Target))
+    if (++counts[one->why] == 1) firsts.push_back(one);
+  std::ranges::stable_sort(firsts, std::ranges::greater(),
+                           [&](const PlanRejected* one) { return counts.at(one->why); });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(firsts.size(), kNearestShown); ++i) {
+    const std::size_t more = counts.at(firsts[i]->why) - 1;
+    out += wrapped(fmt::format("{}{}: {}", firsts[i]->name, more > 0 ? fmt::format(" and {} more", more) : "",
+                               firsts[i]->why),
+                   width, 2);
+  }
+  return out;
+}
+
+/// Of what runs and does not fit, what holds least; where nothing runs, why the target takes none of it.
 std::string nearest_lines(const Plan& plan, std::size_t width) {
+  if (plan.over.empty()) return target_lines(plan, width);
   std::vector<const PlanCandidate*> over;
   for (const PlanCandidate& one : plan.over) over.push_back(&one);
   std::ranges::stable_sort(over, {}, &PlanCandidate::peak);
