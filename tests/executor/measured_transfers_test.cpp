@@ -51,7 +51,7 @@ TEST_CASE("transfers: waiting, overhead and transfer, over all and by pair of ra
   CHECK(transfers.pairs[0].from == Rank(0));
   CHECK(transfers.pairs[0].to == Rank(1));
   CHECK(transfers.pairs[0].samples.transfer.count == 2);
-  CHECK(transfers.pairs[0].samples.transfer.median == 1);  // 1 4
+  CHECK(transfers.pairs[0].samples.transfer.median == 2);  // half-way from 1 to 4, in whole ticks
   CHECK(transfers.pairs[1].from == Rank(1));
   CHECK(transfers.pairs[1].samples.transfer.count == 1);
   CHECK(transfers.pairs[1].samples.transfer.median == 6);

@@ -13,7 +13,7 @@ TEST_CASE("median and spread of a sample") {
   CHECK(five.count == 5);
   CHECK(five.median == 30);
   CHECK(five.spread == 20);  // 40 - 20
-  CHECK(sample_of({4, 2, 1, 3}).median == 2);
+  CHECK(sample_of({40, 20, 10, 30}).median == 25);  // half-way from 20 to 30
 }
 
 TEST_CASE("a backward that never ran alone takes its I and W, or else is known by shares only") {
@@ -68,7 +68,7 @@ TEST_CASE("a pass of a sliced sequence takes what its slices take") {
   timeline.end = {3, 10, 14, 18, 23, 32, 36, 40};
   const MeasuredOps measured = measured_ops(timeline);
   CHECK(measured.op[index_of(OpKind::Forward)][0].count == 4);
-  CHECK(measured.op[index_of(OpKind::Forward)][0].median == 3 + 7);  // lower middle ones
+  CHECK(measured.op[index_of(OpKind::Forward)][0].median == 4 + 8);  // half-way from 3 to 5, and from 7 to 9
   CHECK(measured.op[index_of(OpKind::Backward)][0].median == 4 + 4);
 }
 

@@ -78,7 +78,9 @@ DurationSample sample_of(std::vector<Ticks> durations) {
   if (durations.empty()) return {};
   std::sort(durations.begin(), durations.end());
   const std::size_t last = durations.size() - 1;
-  return {durations.size(), durations[last / 2], durations[3 * last / 4] - durations[last / 4]};
+  const Ticks lower = durations[last / 2];
+  const Ticks upper = durations[durations.size() / 2];
+  return {durations.size(), lower + (upper - lower) / 2, durations[3 * last / 4] - durations[last / 4]};
 }
 
 bool was_seen(const std::vector<DurationSample>& samples) {

@@ -21,7 +21,7 @@ struct DurationSample {
   Ticks spread = 0;  ///< third less first quartile
 };
 
-/// Sorts `durations`. The middle of an even number is the lower of the two.
+/// Sorts `durations`. The median of an even number lies half-way between the two in the middle.
 [[nodiscard]] DurationSample sample_of(std::vector<Ticks> durations);
 
 /// Whether any of them, [stage], has a duration.
