@@ -13,17 +13,13 @@ Ticks worst(std::span<const ClockGap> gaps, const std::vector<Ticks>& offset) {
   return early;
 }
 
-std::vector<ClockPair> pairs_of(std::span<const ClockGap> gaps) {
-  std::vector<ClockPair> pairs;
-  for (const ClockGap& there : gaps) {
-    if (there.to < there.from) continue;
-    const auto back = std::find_if(gaps.begin(), gaps.end(), [&there](const ClockGap& gap) {
-      return gap.from == there.to && gap.to == there.from;
-    });
-    if (back == gaps.end()) continue;
-    pairs.push_back({there.from, there.to, (there.least - back->least) / 2, there.least + back->least});
-  }
-  return pairs;
+/// Of the receiver before the sender of `there`.
+Ticks ahead_of(const ClockGap& there, const ClockGap& back) {
+  constexpr int kSure = 2;
+  const bool waited_there = there.waited >= kSure;
+  const bool waited_back = back.waited >= kSure;
+  if (waited_there == waited_back || there.least + back.least < 0) return (there.least - back.least) / 2;
+  return waited_there ? there.least : -back.least;
 }
 
 /// The shortest ways from the first rank, or to it, over what gaps leave; kMaxTicks to ranks without one.
@@ -48,6 +44,19 @@ std::vector<Ticks> room_of(int ranks, std::span<const ClockGap> gaps, std::span<
 }
 
 }  // namespace
+
+std::vector<ClockPair> pairs_of(std::span<const ClockGap> gaps) {
+  std::vector<ClockPair> pairs;
+  for (const ClockGap& there : gaps) {
+    if (there.to < there.from) continue;
+    const auto back = std::find_if(gaps.begin(), gaps.end(), [&there](const ClockGap& gap) {
+      return gap.from == there.to && gap.to == there.from;
+    });
+    if (back == gaps.end()) continue;
+    pairs.push_back({there.from, there.to, ahead_of(there, *back), there.least + back->least});
+  }
+  return pairs;
+}
 
 ClockOffsets follow_pairs(int ranks, std::vector<ClockPair> pairs) {
   std::stable_sort(pairs.begin(), pairs.end(),

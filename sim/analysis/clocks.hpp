@@ -16,7 +16,8 @@ struct ClockPair {
   Rank a;
   Rank b;
   Ticks ahead = 0;  ///< of b before a
-  Ticks slack = 0;  ///< sum of their smallest gaps: `ahead` may be wrong by half of it
+  Ticks slack =
+      0;  ///< sum of their smallest gaps: `ahead` may be wrong by it, by half of it where it is half their difference
 };
 
 struct ClockOffsets {
@@ -38,7 +39,13 @@ struct ClockGap {
   /// The least of all of them, from when a message can have left at the earliest to when it was there at the latest, each on its own rank's clock. Below
   /// 0 it arrives before it leaves.
   Ticks least = 0;
+  /// Messages about as early as the least that a rank stood idle for: these took what messages take, and others came whenever the rank was ready.
+  int waited = 0;
 };
+
+/// The pairs of ranks that send both ways. Half the difference of the least gaps is the offset; where ranks waited for messages one way only (twice at
+/// least), these took no time beside what `least` has taken off, and the others more. O(gaps^2).
+[[nodiscard]] std::vector<ClockPair> pairs_of(std::span<const ClockGap> gaps);
 
 struct AlignedClocks {
   ClockOffsets clocks;

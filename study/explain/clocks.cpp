@@ -44,34 +44,13 @@ std::vector<LinkGap> gaps_of(const Wiring& wiring, const std::vector<MeasuredSte
   return gaps;
 }
 
-/// Of rank b before rank a.
-Ticks ahead_of(const LinkGap& there, const LinkGap& back) {
-  constexpr int kSure = 2;
-  const bool waited_there = there.waited >= kSure;
-  const bool waited_back = back.waited >= kSure;
-  if (waited_there == waited_back || there.smallest + back.smallest < 0)
-    return (there.smallest - back.smallest) / 2;
-  return waited_there ? there.smallest : -back.smallest;
-}
-
-std::vector<ClockPair> pairs_of(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
-  std::vector<ClockPair> pairs;
-  for (std::size_t i = 0; i < wiring.links.size(); ++i) {
-    const Link link = wiring.links[i];
-    if (link.to < link.from) continue;
-    const auto back = std::find(wiring.links.begin(), wiring.links.end(), Link{link.to, link.from});
-    if (back == wiring.links.end()) continue;
-    const LinkGap& other = gaps[static_cast<std::size_t>(back - wiring.links.begin())];
-    pairs.push_back({link.from, link.to, ahead_of(gaps[i], other), gaps[i].smallest + other.smallest});
-  }
-  return pairs;
-}
-
-/// As the files have them, without what is predicted.
-std::vector<ClockGap> clock_gaps(const Wiring& wiring, const std::vector<LinkGap>& gaps) {
+/// As the files have them, or over what is predicted.
+std::vector<ClockGap> clock_gaps(const Wiring& wiring, const std::vector<LinkGap>& gaps,
+                                 Ticks LinkGap::*gap) {
   std::vector<ClockGap> out;
   for (std::size_t i = 0; i < gaps.size(); ++i)
-    if (gaps[i].least != kMaxTicks) out.push_back({wiring.links[i].from, wiring.links[i].to, gaps[i].least});
+    if (gaps[i].*gap != kMaxTicks)
+      out.push_back({wiring.links[i].from, wiring.links[i].to, gaps[i].*gap, gaps[i].waited});
   return out;
 }
 
@@ -81,10 +60,11 @@ Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
                    bool known_apart) {
   Clocks clocks;
   const std::vector<LinkGap> gaps = gaps_of(wiring, steps, rank_time);
-  const std::vector<ClockGap> raw = clock_gaps(wiring, gaps);
+  const std::vector<ClockGap> raw = clock_gaps(wiring, gaps, &LinkGap::least);
   clocks.apart = known_apart || settle_clocks(wiring.ranks, raw, usual_time(steps) / 100).moved;
   if (clocks.apart) {
-    static_cast<ClockOffsets&>(clocks) = follow_pairs(wiring.ranks, pairs_of(wiring, gaps));
+    const std::vector<ClockGap> late = clock_gaps(wiring, gaps, &LinkGap::smallest);
+    static_cast<ClockOffsets&>(clocks) = follow_pairs(wiring.ranks, pairs_of(late));
     clocks.uncertain = spread_of_offsets(wiring.ranks, raw, clocks.offset);
   } else {
     clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);

@@ -171,6 +171,35 @@ TEST_CASE("offsets leave no message early where offsets exist", "[clocks]") {
   CHECK(align_clocks(2, std::vector{gap(0, 1, 5)}).clocks.offset == std::vector<Ticks>{0, 0});
 }
 
+TEST_CASE("messages that ranks waited for say more than those that came early", "[clocks]") {
+  // Rank 1 is 100 ahead, messages take 3. Rank 0 waited for its own (-97); those to rank 1 were there 50 before it asked (153), so that half the
+  // difference would be 125. Messages that were waited for took no time that is known: 97, which is wrong by the 3.
+  const std::vector<ClockGap> one_way = {{Rank(0), Rank(1), 153, 1}, {Rank(1), Rank(0), -97, 2}};
+  REQUIRE(pairs_of(one_way).size() == 1);
+  CHECK(pairs_of(one_way).front().ahead == 97);
+  CHECK(pairs_of(one_way).front().slack == 56);
+  // Waited for both ways, or neither way: half the difference.
+  const std::vector<ClockGap> both = {{Rank(0), Rank(1), 103, 2}, {Rank(1), Rank(0), -97, 2}};
+  CHECK(pairs_of(both).front().ahead == 100);
+}
+
+TEST_CASE("clocks of ranks of which one never waits are set by the messages of the other", "[traces]") {
+  // Rank 0 takes 10 and 20 for F and B, rank 1 takes 20 and 19, begins at 40 and is busy from there on. Messages to rank 0 take 1, and it waits for
+  // each. Those to rank 1 are there 8 before it asks for them at the least (0F2 ends at 110, 1F2 begins at 118).
+  Timeline times;
+  times.schedule = std::make_shared<const Schedule>(
+      parse_schedule("0F0 0F1 0B0 0F2 0B1 0F3 0B2 0B3 | 1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3"));
+  times.unit = TimeUnit::Microsecond;
+  times.start = {0, 10, 80, 100, 119, 139, 158, 197, 40, 60, 79, 99, 118, 138, 157, 177};
+  times.end = {10, 20, 100, 110, 139, 149, 178, 217, 60, 79, 99, 118, 138, 157, 177, 196};
+  for (Ticks& start : times.start) start *= kMicrosecond;
+  for (Ticks& end : times.end) end *= kMicrosecond;
+  const io::TraceRun run = read("kineto", times, {.ahead = {0, 100 * kMicrosecond}});
+  // Gaps of 108 there and -99 back: half their difference is 103.5, and messages that were waited for say 99.
+  REQUIRE(run.verdicts.size() == 2);
+  CHECK(run.verdicts[1].ahead == 99 * kMicrosecond);
+}
+
 TEST_CASE("clocks are moved by one rule", "[clocks]") {
   const auto gap = [](int from, int to, Ticks least) { return ClockGap{Rank(from), Rank(to), least}; };
   // 100 ahead, messages of 3: 103 there and -97 back, so that 97 to 103 is allowed.

@@ -378,6 +378,16 @@ TEST_CASE("a pair waits for each of its messages", "[traces]") {
   CHECK(op(3).is_joined);
 }
 
+TEST_CASE("a message leaves with the call that sends it", "[traces]") {
+  const Folder folder;
+  folder.put("r0.json", gloo_text(0, {host_range("PP:0F0", 0, 10), host_range("PP:0SEND_F0", 10, 14),
+                                      host_range("gloo:send", 12, 30), host_range("PP:0B0", 40, 60)}));
+  const Trace trace = read_trace({folder.path()});
+  REQUIRE(trace.ranks.front().messages.size() == 1);
+  CHECK(trace.ranks.front().messages.front().start / kMicrosecond == 12);
+  CHECK(trace.ranks.front().messages.front().end / kMicrosecond == 14);
+}
+
 TEST_CASE("waits that a trace does not show are said", "[traces]") {
   // F of stage 1 has its range from 2 on, and its input from 10 on at the earliest; nothing shows when it was there.
   const Folder folder;

@@ -142,16 +142,28 @@ bool is_overlapped(const Timeline& timeline, std::size_t op, int step) {
          (op > 0 && schedule.ops()[op - 1].joined() && together(op - 1, op));
 }
 
-/// The least gap of every link in the steps [first, last).
-std::vector<ClockGap> gaps_of(const Timeline& timeline, const std::vector<Wire>& wires,
-                              const std::vector<TracedMessage>& messages, const WaitsInside& waits, int first,
-                              int last) {
+/// A message, from when it can have left at the earliest to when it was there at the latest.
+struct Arrival {
+  Rank from;
+  Rank to;
+  Ticks gap = 0;
+  /// How long the receiver had nothing to do before; 0 where that is not known.
+  Ticks idle = 0;
+};
+
+/// When the rank of an op was free for it. Nothing for the first one of a rank: its step may have begun late.
+std::optional<Ticks> free_for(const Timeline& timeline, std::size_t op, int step) {
   const Schedule& schedule = *timeline.schedule;
-  std::map<std::pair<Rank, Rank>, Ticks> least;
-  const auto add = [&least](Rank from, Rank to, Ticks gap) {
-    const auto at = least.emplace(std::pair(from, to), gap).first;
-    at->second = std::min(at->second, gap);
-  };
+  if (op == schedule.queue_begin(schedule.rank_of_op(op))) return std::nullopt;
+  return timeline.end_of(op - 1, step);
+}
+
+/// Those of the steps [first, last), as ops show them and as ranges of messages do.
+std::vector<Arrival> arrivals_of(const Timeline& timeline, const std::vector<Wire>& wires,
+                                 const std::vector<TracedMessage>& messages, const WaitsInside& waits,
+                                 int first, int last) {
+  const Schedule& schedule = *timeline.schedule;
+  std::vector<Arrival> out;
   for (int step = first; step < last; ++step)
     for (const Wire& wire : wires) {
       const bool ends_early = waits.of_next[wire.producer] || is_overlapped(timeline, wire.producer, step);
@@ -160,13 +172,39 @@ std::vector<ClockGap> gaps_of(const Timeline& timeline, const std::vector<Wire>&
           ends_early ? timeline.start_of(wire.producer, step) : timeline.end_of(wire.producer, step);
       const Ticks there =
           starts_late ? timeline.end_of(wire.consumer, step) : timeline.start_of(wire.consumer, step);
-      add(schedule.rank_of_op(wire.producer), schedule.rank_of_op(wire.consumer), there - left);
+      const auto free = free_for(timeline, wire.consumer, step);
+      const bool is_exact = free && !ends_early && !starts_late;
+      out.push_back({schedule.rank_of_op(wire.producer), schedule.rank_of_op(wire.consumer), there - left,
+                     is_exact ? there - *free : 0});
     }
-  for (const TracedMessage& message : messages)
-    if (message.step >= first && message.step < last)
-      add(message.from, message.to, message.receive.end - message.send.start);
+  for (const TracedMessage& message : messages) {
+    if (message.step < first || message.step >= last) continue;
+    const Ticks free = free_for(timeline, message.consumer, message.step).value_or(-kMaxTicks);
+    out.push_back({message.from, message.to, message.receive.end - message.send.start,
+                   message.receive.end - std::max(free, message.receive.start)});
+  }
+  return out;
+}
+
+/// What every link's messages say. `usual` is how long an op takes: which messages were waited for counts only where the others may have come far
+/// earlier than they were asked for.
+std::vector<ClockGap> gaps_of(const std::vector<Arrival>& arrivals, Ticks usual) {
+  std::map<std::pair<Rank, Rank>, ClockGap> links;
+  for (const Arrival& one : arrivals) {
+    ClockGap& link =
+        links.emplace(std::pair(one.from, one.to), ClockGap{one.from, one.to, one.gap}).first->second;
+    link.least = std::min(link.least, one.gap);
+  }
+  for (const Arrival& one : arrivals) {
+    ClockGap& link = links.at({one.from, one.to});
+    if (one.idle > usual / 20 && one.gap <= link.least + usual / 10) ++link.waited;
+  }
   std::vector<ClockGap> gaps;
-  for (const auto& [ranks, gap] : least) gaps.push_back({ranks.first, ranks.second, gap});
+  for (const auto& [ranks, link] : links) {
+    gaps.push_back(link);
+    const auto back = links.find({link.to, link.from});
+    if (back != links.end() && link.least + back->second.least <= usual / 10) gaps.back().waited = 0;
+  }
   return gaps;
 }
 
@@ -240,7 +278,8 @@ ClocksSet align_by_messages(Timeline& timeline, std::vector<TracedMessage>& mess
                             const WaitsInside& waits, bool has_step_clocks,
                             const std::vector<std::int32_t>& ranks) {
   const std::vector<Wire> wires = wires_of(*timeline.schedule);
-  const Ticks bearable = usual_duration(timeline) / 100;
+  const Ticks usual = usual_duration(timeline);
+  const Ticks bearable = usual / 100;
   const int at_once = has_step_clocks ? 1 : timeline.steps;
   const TimeUnit unit = timeline.unit;
   Ticks early = 0;
@@ -248,8 +287,9 @@ ClocksSet align_by_messages(Timeline& timeline, std::vector<TracedMessage>& mess
   Ticks uncertain = 0;
   std::vector<Ticks> offset;
   for (int step = 0; step < timeline.steps; step += at_once) {
-    const auto gaps = gaps_of(timeline, wires, messages, waits, step, step + at_once);
-    const SettledClocks settled = settle_clocks(timeline.schedule->ranks(), gaps, bearable);
+    const auto arrivals = arrivals_of(timeline, wires, messages, waits, step, step + at_once);
+    const SettledClocks settled =
+        settle_clocks(timeline.schedule->ranks(), gaps_of(arrivals, usual), bearable);
     early = std::max(early, settled.early);
     left = std::max(left, settled.left);
     if (!settled.moved) continue;

@@ -167,7 +167,14 @@ class KinetoRank {
     message.start = ticks(range.start);
     message.end = ticks(range.end);
     message.step = step;
-    if (!message.is_receive) return;
+    if (!message.is_receive) {
+      // The range begins before the call that sends.
+      const auto sent =
+          std::partition_point(sends_inside_.begin(), sends_inside_.end(),
+                               [&range](const KinetoSpan& one) { return one.start < range.start; });
+      if (sent != sends_inside_.end() && sent->start <= range.end) message.start = ticks(sent->start);
+      return;
+    }
     const Receive* const receive =
         receives_.before({message.stage, message.microbatch, message.is_gradient}, range.start + 1);
     if (receive != nullptr && receive->start == range.start) message.end = ticks(receive->there);
