@@ -12,11 +12,14 @@ namespace {
 /// What one link's messages say: how much later than predicted they came.
 struct LinkSamples {
   std::vector<double> waited;  // of messages that an idle rank waited for
+  std::vector<double> first;   // of these before the first entries of ranks, whose step may have begun late
   std::vector<double>
       due;  // of these where the rank was idle when they should have come: the rank's pauses make none of them
-  std::vector<double> bounds;  // of others: no more than this
-  double smallest = 1e300;     // of all
-  double latency = 0;          // predicted, largest
+  std::vector<double> bounds;     // of others: no more than this
+  double smallest = 1e300;        // of all
+  double smallest_later = 1e300;  // of those before entries that are not their rank's first
+  double latency = 0;             // predicted, largest
+  double pause = 0;               // taken off all of these
 };
 
 /// The latency that a link adds, and how sure it is.
@@ -28,6 +31,23 @@ struct Added {
 
 constexpr double kSmallPart = 0.002;  // of a usual op: less is none
 constexpr double kJittery = 0.05;     // spread of latencies
+
+/// What the first entries of a rank say of a link counts unless later messages took much less than it does step after step: then the rank
+/// began its steps late.
+void take_first(LinkSamples& of) {
+  constexpr double kMuchLess = 0.4;
+  if (of.first.empty()) return;
+  const bool was_late =
+      of.first.size() > 1 && of.smallest_later + of.latency < kMuchLess * (median_of(of.first) + of.latency);
+  for (const double late : of.first) {
+    if (was_late) {
+      of.bounds.push_back(late);
+      continue;
+    }
+    of.waited.push_back(late);
+    of.due.push_back(late);
+  }
+}
 
 std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& base,
                                       const std::vector<MeasuredStep>& steps,
@@ -49,6 +69,7 @@ std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& bas
         const double late = static_cast<double>(ready - arrival);
         LinkSamples& of = samples[message.link];
         of.smallest = std::min(of.smallest, late);
+        if (previous != Wiring::kNone) of.smallest_later = std::min(of.smallest_later, late);
         of.latency = std::max(of.latency, static_cast<double>(message.latency));
         of.bounds.push_back(late);
         if (late >= least) continue;
@@ -56,10 +77,16 @@ std::vector<LinkSamples> take_samples(const Wiring& wiring, const Residuals& bas
         binding = message.link;
       }
       if (!waited || least == 1e300) continue;
-      samples[binding].waited.push_back(least);
-      if (least <= static_cast<double>(ready - lane)) samples[binding].due.push_back(least);
-      samples[binding].bounds.pop_back();
+      LinkSamples& of = samples[binding];
+      of.bounds.pop_back();
+      if (previous == Wiring::kNone) {
+        of.first.push_back(least);
+        continue;
+      }
+      of.waited.push_back(least);
+      if (least <= static_cast<double>(ready - lane)) of.due.push_back(least);
     }
+  for (LinkSamples& of : samples) take_first(of);
   return samples;
 }
 
@@ -84,6 +111,7 @@ std::vector<Ticks> take_pauses(const Wiring& wiring, std::vector<LinkSamples>& l
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto pause = static_cast<double>(pauses[wiring.links[i].to.at()]);
     links[i].smallest -= pause;
+    links[i].pause = pause;
     for (std::vector<double>* const samples : {&links[i].waited, &links[i].due, &links[i].bounds})
       for (double& of : *samples) of -= pause;
   }
@@ -159,6 +187,14 @@ double jittery_value(const LinkSamples& link, const std::vector<double>& cluster
   return likeliest_median(latencies, bounds, spread) - link.latency;
 }
 
+/// Whether the earliest message says that the link takes no such time: no message is faster than its link, but for jitter (more than four spreads of 30 %) and
+/// for what its rank paused less.
+bool is_refuted(const LinkSamples& link, double value, double small) {
+  constexpr double kMost = 4;
+  const double earliest = std::max(link.smallest + link.latency + link.pause, 0.0);
+  return value + link.latency > kMost * earliest + 5 * small;
+}
+
 Added added_by(const LinkSamples& link, double spread, double small, std::size_t least_due) {
   Added added;
   if (link.due.size() < least_due) return added;
@@ -170,6 +206,7 @@ Added added_by(const LinkSamples& link, double spread, double small, std::size_t
   if (cluster.empty() || (cluster.size() == 1 && link.waited.size() > 1)) return added;
   added.known = true;
   added.value = spread > kJittery ? jittery_value(link, cluster, spread) : median_of(cluster);
+  if (is_refuted(link, added.value, small)) return {};
   const double part = 1.25 * spread / std::sqrt(static_cast<double>(cluster.size()));
   added.error = part * std::max(added.value + link.latency, 0.0);
   if (std::abs(added.value) < std::max(5 * small, 5 * part * link.latency)) added.value = 0;

@@ -313,6 +313,34 @@ TEST_CASE("a rank that is idle between its ops has one cause, and no link has", 
   CHECK(sum_of(found) == found.measured - found.predicted);
 }
 
+TEST_CASE("a rank that begins its steps late is no slow link", "[explain]") {
+  // In three steps rank 1 begins 12 ms late; its later messages come in half a millisecond, as predicted.
+  const auto schedule = made("1f1b", 2, 8);
+  constexpr Ticks kMs = 1'000'000'000;
+  const Costs costs = uniform_costs(
+      schedule->placement(),
+      {.forward = 10 * kMs, .backward = 20 * kMs, .delay = kMs / 2, .unit = TimeUnit::Millisecond});
+  const Predicted predicted = {.timeline = simulate(schedule, costs),
+                               .costs = std::make_shared<const Costs>(costs)};
+  const std::size_t first = schedule->queue_begin(Rank(1));
+  Costs late = with_per_op(*schedule, costs);
+  late.per_op[first] += 12 * kMs;
+  Timeline step = simulate(schedule, late);
+  step.start[first] += 12 * kMs;
+  Timeline measured{.schedule = schedule, .steps = 3, .unit = TimeUnit::Millisecond, .start = {}, .end = {}};
+  for (int s = 0; s < 3; ++s)
+    for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
+      measured.start.push_back(step.start[i] + s * 1000 * kMs);
+      measured.end.push_back(step.end[i] + s * 1000 * kMs);
+    }
+  const Explanation found = explain(predicted, measured);
+  CHECK(find_kind(found, CauseKind::Link) == nullptr);
+  CHECK(found.causes.front().kind == CauseKind::Hiccup);
+  CHECK(found.causes.front().rank == Rank(1));
+  CHECK(found.causes.front().added == 3 * 12 * kMs);
+  CHECK(found.causes.front().ops.front() == schedule->ops()[first]);
+}
+
 TEST_CASE("where all ranks are idle between ops that is one cause", "[explain]") {
   const auto schedule = made("zb-h1", 4, 8);
   constexpr Ticks kUs = 1'000'000;
