@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -19,6 +22,11 @@ namespace {
 constexpr std::size_t kMostExplained = 50'000;
 /// Another transfer model is kept where it leaves at most this part of what the one before it leaves.
 constexpr double kMostLeft = 0.2;
+/// A latency fitted to the step is another than the measured one by no more than this part of it, and by this part of a usual op.
+constexpr double kMostApart = 0.3;
+constexpr double kSmallOfOp = 0.002;
+/// Of fewer messages some latency or other gives the step under any model.
+constexpr std::int64_t kFewestMessages = 8;
 
 /// Durations of one kind on one stage.
 struct CellRest {
@@ -123,18 +131,46 @@ std::optional<cost::CostSpec> with_model(const Timeline& timeline, Ticks measure
   return costs;
 }
 
+/// What lies between most entries that stand back to back and send or receive.
+Ticks usual_gap(const Waits& waits) {
+  const BackToBack* most = nullptr;
+  for (const BackToBack& one : waits.back_to_back)
+    if (one.messages > 0 && (most == nullptr || one.gap.count > most->gap.count)) most = &one;
+  return most != nullptr ? most->gap.median : 0;
+}
+
+/// Whether messages take about this long, as far as ranks waited for some: of ranks that block it is the gap between their entries. A latency fitted to
+/// the step alone takes what is no message's as well.
+bool is_seen(const Measurements& measured, cost::TransferModel model, Ticks latency) {
+  const std::optional<Ticks> usual = usual_latency(measured.waits.links);
+  const auto is_near = [&](Ticks seen) {
+    const double most =
+        kMostApart * static_cast<double>(seen) + kSmallOfOp * static_cast<double>(measured.usual_entry);
+    return std::abs(static_cast<double>(latency - seen)) <= most;
+  };
+  if (model == cost::TransferModel::Blocking) return is_near(usual_gap(measured.waits));
+  return !usual || is_near(*usual);
+}
+
+/// Whether there are messages enough for a latency that is fitted to the step to be no accident.
+bool tells_models_apart(const Timeline& timeline) {
+  const Schedule& schedule = *timeline.schedule;
+  const std::int64_t of_microbatch = 2 * (std::int64_t{schedule.stages()} - 1);
+  return of_microbatch * schedule.microbatches() * timeline.steps >= kFewestMessages;
+}
+
 /// Messages that a rank waits for, or that are prefetched, where they and gaps then make hardly a difference. Little less is no evidence: the
 /// latency is fitted to the step, and forecasts from measured runs come out no better with what leaves half.
 void try_other_models(const Timeline& timeline, Calibration& calibration) {
   using cost::TransferModel;
   const auto& explanation = calibration.replay->explanation;
-  if (!explanation || !explain::may_be_of_other_model(*explanation)) return;
+  if (!explanation || !explain::may_be_of_other_model(*explanation) || !tells_models_apart(timeline)) return;
   const Ticks first = waiting_of(*explanation);
   const Ticks measured = calibration.replay->measured;
   for (const TransferModel model : {TransferModel::Async, TransferModel::Blocking}) {
     try {
       auto costs = with_model(timeline, measured, calibration.costs, model);
-      if (!costs) continue;
+      if (!costs || !is_seen(calibration.measured, model, *costs->transfer.link.latency)) continue;
       Replay other = replay_of(timeline, calibration.measured, *costs);
       if (static_cast<double>(waiting_of(*other.explanation)) >=
           kMostLeft * static_cast<double>(waiting_of(*calibration.replay->explanation)))

@@ -339,7 +339,8 @@ std::optional<Ticks> usual_latency(const std::vector<LinkLatency>& links) {
   for (const LinkLatency& link : links)
     if (link.latency.count > 0) known.push_back(link.latency.median);
   if (known.empty()) return std::nullopt;
-  return sample_of(std::move(known)).median;
+  std::sort(known.begin(), known.end());
+  return known[(known.size() - 1) / 2];
 }
 
 std::vector<LinkLatency> unusual_links(const std::vector<LinkLatency>& links, Ticks usual, Ticks small) {
