@@ -43,17 +43,34 @@ bool take(std::string_view& event, std::string_view text) {
   return true;
 }
 
+/// The blanks that torch.profiler writes: up to the category of a complete event, and from that of a call to its name.
+constexpr std::string_view kUsualHead = R"("ph": "X", "cat": ")";
+constexpr std::string_view kUsualCall = R"(cpu_op", "name": ")";
+constexpr std::string_view kSend = R"(c10d::send")";
+
+/// Takes what comes before the category off an event as torch.profiler writes them: most of a file. False for others.
+bool take_usual_head(std::string_view& event) {
+  std::size_t at = 1;
+  while (at < event.size() && (event[at] == ' ' || event[at] == '\n')) ++at;
+  if (at >= event.size() || !event.substr(at).starts_with(kUsualHead)) return false;
+  event.remove_prefix(at + kUsualHead.size());
+  return true;
+}
+
 /// Whether an event says something here. Most are kernels and calls, which are passed without a closer look: torch.profiler writes phase, category
 /// and name first. Of calls only sends count, for gloo's own range of one begins later.
 bool may_matter(std::string_view event) {
   std::string_view rest = event;
-  if (take(rest, R"({"ph":")")) {
+  bool has_category = take_usual_head(rest);
+  if (!has_category && take(rest, R"({"ph":")")) {
     if (rest.starts_with('M')) return true;
-    if (take(rest, R"(X","cat":")"))
-      return rest.starts_with(kHostRange) || rest.starts_with(kDeviceRange) ||
-             take(rest, R"(cpu_op","name":"c10d::send")");
+    has_category = take(rest, R"(X","cat":")");
   }
-  return ::memmem(event.data(), event.size(), kHostRange.data(), kHostRange.size()) != nullptr;
+  if (!has_category)
+    return ::memmem(event.data(), event.size(), kHostRange.data(), kHostRange.size()) != nullptr;
+  if (rest.starts_with(kUsualCall)) return rest.substr(kUsualCall.size()).starts_with(kSend);
+  return rest.starts_with(kHostRange) || rest.starts_with(kDeviceRange) ||
+         take(rest, R"(cpu_op","name":"c10d::send")");
 }
 
 std::string_view member_of(const Value& object, std::string_view key) {
