@@ -2,14 +2,16 @@
 
     check_truth.py PIPELOOM FOLDER
 
-FOLDER is record_truth.py's. Of each recording: costs of every kind and stage near the measured medians (5 % where layers sleep, 15 % where they compute), the
+FOLDER is record_truth.py's. Of each recording: costs of every kind and stage near the measured medians of the steps that count (5 % where layers sleep, 15 % where they compute), the
 step simulated from these costs (4 % where layers sleep), clocks that agree left alone, a slowed rank as the first cause within 3 points, and clocks
 shifted by hand found again within 0.2 ms. Recordings that name nothing must be refused with the ways out. A line per recording; exits 1 if one is wrong.
 """
 import gzip
 import json
 import os
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ import tempfile
 NEAR = {"sleep": 0.05, "linear": 0.15, "transformer": 0.15}
 SMALL_MS = 0.25  # passes that do next to nothing, such as I of stage 0: as far off as they may be
 STEP_NEAR = 0.04
+WARMUP = 2  # record_truth.py's
 SHIFTS_MS = [0.0, 35.0, -20.0, 5.0]
 
 
@@ -34,17 +37,28 @@ def costs_of(pipeloom, folder, work):
         return json.load(file), json.loads(answer.stdout)
 
 
+def medians_of(truth, calibration):
+    """Of the passes in the steps that calibrate did not leave out. Its steps are the profiler's, which counts those before the recorded ones."""
+    left_out = {int(step) - WARMUP for line in calibration["warnings"] if "longer than the median step" in line for step in re.findall(r"step (\d+) by", line)}
+    times = {}
+    for step, stage, kind, _, milliseconds in truth["passes_ms"]:
+        if step not in left_out:
+            times.setdefault(f"{stage}{kind}", []).append(milliseconds)
+    return {key: statistics.median(all_of) for key, all_of in sorted(times.items())}
+
+
 def wrong_costs(truth, calibration):
     """What is off: "B of stage 0: 40.7 for 20.8 ms"."""
     near = NEAR[truth["run"]["layers"]]
+    medians = medians_of(truth, calibration)
     said = {f"{row['stage']}{row['kind']}": row["time"] for row in calibration["residuals"] if row["kind"] != "group"}
     wrong = []
-    for key, measured in truth["op_ms"].items():
+    for key, median in medians.items():
         if key not in said:
             if truth["run"]["schedule"] != "DualPipeV":  # an op may run in pairs only
                 wrong.append(f"{key} is missing")
-        elif abs(said[key] - measured["median"]) > max(near * measured["median"], SMALL_MS):
-            wrong.append(f"{key} {said[key]:.2f} for {measured['median']:.2f} ms")
+        elif abs(said[key] - median) > max(near * median, SMALL_MS):
+            wrong.append(f"{key} {said[key]:.2f} for {median:.2f} ms")
     return wrong
 
 
@@ -56,8 +70,7 @@ def wrong_step(pipeloom, truth, work, calibration):
     if answer.returncode != 0:
         return [f"the costs do not simulate: {answer.stderr.strip()}"]
     simulated = float(json.loads(answer.stdout)["makespan"])
-    steps = sorted(calibration["step_times"])
-    off = simulated / steps[len(steps) // 2] - 1
+    off = simulated / statistics.median(calibration["step_times"]) - 1
     return [f"simulated {off:+.1%}"] if abs(off) > STEP_NEAR else []
 
 

@@ -3,7 +3,9 @@
     record_truth.py FOLDER [NAME...]
 
 Every row of RUNS becomes FOLDER/NAME/ with rankN.json.gz and truth.json; given names record only these. Layers sleep or compute, one rank may be
-slowed. check_truth.py reads the folders with pipeloom. Ranks are processes forked from this one, so that torch is imported once.
+slowed. check_truth.py reads the folders with pipeloom. Ranks are processes forked from this one, so that torch is imported once. A barrier ends each
+step, as the norm of all gradients does in training. A recording whose passes took more than usual here and there, because the machine was busy with
+others, is made again, TRIES times at most: what it would show is the machine.
 """
 import dataclasses
 import gzip
@@ -21,6 +23,8 @@ from torch.distributed.pipelining import PipelineStage, schedules
 
 STEPS = 3
 WARMUP = 2
+TRIES = 4
+CALM = {"sleep": 1.015, "linear": 1.1, "transformer": 1.1}  # all passes together over what they take in the median
 FORWARD, INPUT, WEIGHT = 0.010, 0.012, 0.008  # seconds that a sleeping layer takes in its passes
 SLOW = 1.3
 V = ("ZBVZeroBubble", "DualPipeV")
@@ -167,6 +171,7 @@ def record(run, process, folder):
                 for part in parts:
                     for parameter in part.submod.parameters():
                         dist.all_reduce(parameter.grad)
+            dist.barrier()
             profiler.step()
     if replica == 0:
         export(profiler, truth, rank, folder)
@@ -185,22 +190,38 @@ def export(profiler, truth, rank, folder):
 
 
 def merge_truth(run, folder):
-    """Median, least and most seconds of each kind and stage, in ms."""
+    """Median, least and most ms of each kind and stage; each pass by itself: [step, stage, kind, microbatch, ms]. Returns by how much passes together
+    took longer than their medians."""
     times = {}
+    passes = []
     for rank in range(run.ranks):
         path = f"{folder}/truth{rank}.json"
         with open(path, encoding="utf-8") as file:
-            for _, stage, kind, _, seconds in json.load(file):
-                times.setdefault(f"{stage}{kind}", []).append(seconds * 1000)
+            passes += [[*row[:4], round(row[4] * 1000, 6)] for row in json.load(file)]
         os.remove(path)
+    for _, stage, kind, _, milliseconds in passes:
+        times.setdefault(f"{stage}{kind}", []).append(milliseconds)
     os.remove(f"{folder}/store")
     found = {key: {"median": statistics.median(all_of), "min": min(all_of), "max": max(all_of)} for key, all_of in sorted(times.items())}
     with open(f"{folder}/truth.json", "w", encoding="utf-8") as file:
-        json.dump({"run": dataclasses.asdict(run), "torch": torch.__version__, "slow_factor": SLOW, "op_ms": found}, file, indent=1)
+        json.dump({"run": dataclasses.asdict(run), "torch": torch.__version__, "slow_factor": SLOW, "op_ms": found, "passes_ms": passes}, file)
+    return sum(row[4] for row in passes) / sum(found[f"{row[1]}{row[2]}"]["median"] for row in passes)
 
 
 def record_run(run, folder):
-    """Whether every process of it ended well."""
+    """Whether every process of it ended well. The last try is kept, calm or not."""
+    for tries_left in reversed(range(TRIES)):
+        longer = record_once(run, folder)
+        if longer is None:
+            return False
+        if longer <= CALM[run.layers]:
+            break
+        print(f"{run.name}: passes took {longer - 1:.1%} longer than their medians{', once more' if tries_left else ''}", file=sys.stderr)
+    return True
+
+
+def record_once(run, folder):
+    """merge_truth()'s answer; None if a process failed."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     children = []
@@ -215,9 +236,7 @@ def record_run(run, folder):
                 os._exit(1)
         children.append(child)
     failed = any([os.waitpid(child, 0)[1] != 0 for child in children])
-    if not failed:
-        merge_truth(run, folder)
-    return not failed
+    return None if failed else merge_truth(run, folder)
 
 
 def main():
