@@ -12,7 +12,7 @@ TEST_CASE("median and spread of a sample") {
   const DurationSample five = sample_of({50, 10, 20, 40, 30});
   CHECK(five.count == 5);
   CHECK(five.median == 30);
-  CHECK(five.spread == 20);  // 40 - 20
+  CHECK(five.spread == 20);                         // 40 - 20
   CHECK(sample_of({40, 20, 10, 30}).median == 25);  // half-way from 20 to 30
 }
 
