@@ -80,7 +80,7 @@ struct Hardware {
   Precision precision = Precision::Bf16;             ///< that products run in
   Gemms gemm;
   Attentions attention;
-  /// eM by model::NormKind: share of the memory's rate over the bytes of model::Traffic, which has a list for either kind of models.
+  /// eM: share of the memory's rate over the bytes of model::Traffic, which has two lists: of models with layer norms, the second, and of all others.
   std::array<double, 2> traffic_efficiency = {0.264, 0.75};
   double kernel_seconds = 0;  ///< of each kernel of model::Traffic besides
   Launch launch;

@@ -126,7 +126,7 @@ Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pa
   if (pass == model::Pass::BackwardWeight) return {};
   const double bytes = pass == model::Pass::Forward ? traffic.forward : traffic.backward;
   if (bytes == 0) return {};
-  const double efficiency = hardware.traffic_efficiency[static_cast<std::size_t>(list)];
+  const double efficiency = hardware.traffic_efficiency[list == model::NormKind::Layer ? 1 : 0];
   return {bytes / (efficiency * hardware.memory_rate) + traffic.kernels * hardware.kernel_seconds,
           Basis::Default};
 }

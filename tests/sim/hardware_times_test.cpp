@@ -142,6 +142,8 @@ TEST_CASE("traffic is bytes at a share of the memory's rate, and a time for each
   CHECK(time_of(h, norm, BackwardInput).seconds == Approx(8e-6 + 6e-6).epsilon(kExact));
   CHECK(time_of(h, norm, BackwardWeight).seconds == 0);
   CHECK(time_of(h, norm, Forward, model::NormKind::Layer).seconds == Approx(2e-6 + 6e-6).epsilon(kExact));
+  for (const model::NormKind kind : {model::NormKind::Centered, model::NormKind::Bare})
+    CHECK(time_of(h, norm, Forward, kind).seconds == time_of(h, norm, Forward).seconds);
   CHECK(optimizer(h, 8e9).seconds == Approx(10e-3).epsilon(kExact));  // 8 GB at 0.8 x 1 TB/s
 }
 
