@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -57,9 +58,10 @@ struct WaveSetting {
 
 class WavePlayer {
  public:
-  explicit WavePlayer(const Params& params);
+  /// `progress`: as Emission has it; must outlive the player.
+  WavePlayer(const Params& params, const std::function<bool(double)>& progress);
 
-  /// `approved`: idle() of an earlier run, or -1 for each rank.
+  /// `approved`: idle() of an earlier run, or -1 for each rank. Throws Stopped where the progress says so.
   void play(const WaveSetting& setting, const std::vector<Ticks>& approved);
   [[nodiscard]] Ticks makespan() const { return *std::ranges::max_element(clock_); }
   [[nodiscard]] const std::vector<Ticks>& idle() const { return idle_; }
@@ -70,6 +72,7 @@ class WavePlayer {
   static constexpr Ticks kNotYet = -1;
 
   void reset();
+  void end_if_stopped() const;
   void fill_until(WavePass pass, int chunk, int filled, bool issues);
   void fill(int rank, int chunks, Ticks limit, bool upwards);
   void run_rounds(const WaveSetting& setting, const std::vector<Ticks>& approved);
@@ -100,6 +103,7 @@ class WavePlayer {
   }
   [[nodiscard]] static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
+  const std::function<bool(double)>& progress_;
   int p_;
   int m_;
   int v_;
@@ -115,8 +119,17 @@ class WavePlayer {
   std::vector<std::vector<Op>> queues_;
 };
 
-WavePlayer::WavePlayer(const Params& params)
-    : p_(params.ranks), m_(params.microbatches), v_(params.chunks), last_rank_(v_ % 2 == 0 ? 0 : p_ - 1) {}
+WavePlayer::WavePlayer(const Params& params, const std::function<bool(double)>& progress)
+    : progress_(progress),
+      p_(params.ranks),
+      m_(params.microbatches),
+      v_(params.chunks),
+      last_rank_(v_ % 2 == 0 ? 0 : p_ - 1) {}
+
+/// How far the player is of all that it will play is not known.
+void WavePlayer::end_if_stopped() const {
+  if (progress_ && !progress_(0)) throw Stopped();
+}
 
 void WavePlayer::reset() {
   const std::size_t lanes = op_count(p_, v_, 3);
@@ -148,6 +161,7 @@ void WavePlayer::fill_until(WavePass pass, int chunk, int filled, bool issues) {
   Ticks limit = 0;
   for (int i = 0; i < p_; ++i) {
     const int rank = upwards ? i : p_ - 1 - i;
+    end_if_stopped();
     if (i == 0) {
       limit = clock_[at(rank)];
     } else {
@@ -194,9 +208,11 @@ void WavePlayer::run_rounds(const WaveSetting& setting, const std::vector<Ticks>
     for (int chunk = 0; chunk < v_; ++chunk) done += count(WavePass::Input, chunk, last_rank_);
     return done < v_ * m_;
   };
-  while (inputs_left())
+  while (inputs_left()) {
+    end_if_stopped();
     for (const WavePass pass : {WavePass::Input, WavePass::Forward})
       for (int i = 0; i < p_; ++i) run_round(pass, last_rank_ == 0 ? i : p_ - 1 - i, setting, approved);
+  }
 }
 
 /// The rank's I of the earliest chunk that is ready, or its F of the latest, and W's before it.
@@ -281,8 +297,8 @@ void try_setting(WavePlayer& player, const WaveSetting& setting, int ranks, Tick
   }
 }
 
-Schedule emit(const Params& params) {
-  WavePlayer player(params);
+Schedule emit(const Params& params, const Terms& /*terms*/, Emission& emission) {
+  WavePlayer player(params, emission.progress);
   Ticks shortest = kMaxTicks;
   std::vector<std::vector<Op>> best;
   for (const bool before_input : {true, false})
@@ -324,7 +340,7 @@ Generator zbvpp() {
                                     return params.chunks;
                                   })},
       .placement = wave_placement,
-      .emit = whatever_the_costs(emit),
+      .emit = emit,
   };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -28,6 +29,13 @@ bool is_modelled(const io::Config& config) {
   return !config.costs.model.model.empty();
 }
 
+/// What a split makes of the configuration.
+struct SplitCosts {
+  io::Config config;
+  bool has_bytes = true;
+  cost::ResolvedCosts resolved = {};
+};
+
 /// Simulates splits, each once.
 class Judge {
  public:
@@ -36,6 +44,7 @@ class Judge {
     schedule_ = make_schedule(config, limits, unused);
     if (is_modelled(config)) setting_ = setting_of(config, *schedule_);
     quick_ = order_stays();
+    bounded_ = has_bounds();
   }
 
   /// Where the configuration has its layers.
@@ -44,20 +53,37 @@ class Judge {
     return cost::resolve(config_.costs, *schedule_).layers.counts;
   }
   [[nodiscard]] bool is_stopped() const { return limits_.stop && limits_.stop(); }
-  [[nodiscard]] int simulations() const { return static_cast<int>(known_.size()); }
+  [[nodiscard]] int looked_at() const { return static_cast<int>(known_.size()); }
+  [[nodiscard]] int simulations() const { return simulations_; }
   /// How many splits to look at: a second's worth, whatever the run's size.
   [[nodiscard]] int budget() const {
     const double each = static_cast<double>(schedule_->num_ops()) * (quick_ ? 1.0 : 40.0) + 2000;
     return static_cast<int>(std::clamp(2.4e7 / each, 60.0, 12000.0));
   }
 
-  const SplitScore& score(const Layers& layers) {
-    const auto found = known_.find(layers);
-    if (found != known_.end()) return found->second;
-    return known_.emplace(layers, quick_ ? judge_quickly(layers) : judge_whole(layers)).first->second;
+  const SplitScore& score(const Layers& layers) { return *score_below(layers, kMaxTicks); }
+  /// Null where a bound says that the split's step is not below `most`, which takes no simulation.
+  const SplitScore* score_below(const Layers& layers, Ticks most) {
+    Known& known = known_[layers];
+    if (known.score) return &*known.score;
+    if (known.least >= most) return nullptr;
+    std::optional<SplitCosts> costs;
+    if (quick_ || (bounded_ && most < kMaxTicks)) costs = costs_on(layers);
+    if (costs && bounded_ && most < kMaxTicks) {
+      known.least = least_step(*costs);
+      if (known.least >= most) return nullptr;
+    }
+    ++simulations_;
+    known.score = quick_ ? judge_quickly(layers, std::move(*costs)) : judge_whole(layers);
+    return &*known.score;
   }
 
  private:
+  struct Known {
+    Ticks least = 0;  ///< a bound on the step
+    std::optional<SplitScore> score = {};
+  };
+
   /// Whether one schedule serves every split, and queues alone tell its times.
   [[nodiscard]] bool order_stays() const {
     if (config_.costs.transfer.model != cost::TransferModel::Latency || schedule_->has_copies()) return false;
@@ -66,29 +92,68 @@ class Judge {
                 .generator->requirements.needs_terms;
   }
 
-  SplitScore judge_quickly(const Layers& layers) {
-    bool has_bytes = true;
-    const io::Config made = costs_on(layers, has_bytes);
-    cost::ResolvedCosts resolved = cost::resolve(made.costs, *schedule_);
+  /// Whether least_step() holds for each order: plain passes of one copy of the model, one at a time.
+  [[nodiscard]] bool has_bounds() const {
+    const bool one_kind =
+        !schedule_->contains(OpKind::Backward) || !schedule_->contains(OpKind::BackwardInput);
+    return schedule_->placement().replicas() == 1 && !schedule_->has_groups() && !schedule_->is_extended() &&
+           one_kind && config_.step.rule == StepRule::Barrier;
+  }
+
+  /// What a rank does, after its first microbatch came through the stages before its own; and where backwards are whole, before its last gradient
+  /// went back through them. 0 where microbatches differ.
+  [[nodiscard]] Ticks least_step(const SplitCosts& made) const {
+    if (!made.resolved.ops.empty() || !made.resolved.costs.microbatch_scale.empty()) return 0;
+    const auto& duration = made.resolved.costs.duration;
+    const bool splits = schedule_->contains(OpKind::BackwardInput);
+    const auto forward = [&](std::size_t s) { return duration[index_of(OpKind::Forward)][s]; };
+    const auto backward = [&](std::size_t s) {
+      return splits ? duration[index_of(OpKind::BackwardInput)][s] +
+                          duration[index_of(OpKind::BackwardWeight)][s]
+                    : duration[index_of(OpKind::Backward)][s];
+    };
+    const Placement& placement = schedule_->placement();
+    std::vector<Ticks> rank(static_cast<std::size_t>(placement.ranks()));
+    std::vector<bool> seen(rank.size());
+    Ticks before = 0;
+    for (Stage stage{0}; stage < Stage(placement.stages()); ++stage) {
+      const std::size_t s = stage.at();
+      const std::size_t r = placement.rank_of(stage).at();
+      if (!seen[r]) rank[r] += before;
+      seen[r] = true;
+      rank[r] += schedule_->microbatches() * (forward(s) + backward(s));
+      before += forward(s) + (splits ? 0 : backward(s));
+    }
+    return *std::ranges::max_element(rank) + made.config.step.optimizer;
+  }
+
+  SplitScore judge_quickly(const Layers& layers, SplitCosts split) {
+    cost::ResolvedCosts& resolved = split.resolved;
     resolved.costs.slice_end = slice_ends(config_.options, schedule_->slices());
     cost::bind_costs(resolved.costs, resolved.ops, *schedule_);
-    MemoryModel memory = cost::resolve_memory(made.memory, schedule_->placement());
+    MemoryModel memory = cost::resolve_memory(split.config.memory, schedule_->placement());
     memory.slice_end = resolved.costs.slice_end;
     const auto outcome = simulator_.evaluate(*schedule_, resolved.costs, memory);
     SplitScore out{.layers = layers};
-    out.step_time = std::get<Totals>(outcome).makespan + made.step.optimizer;
-    if (!has_bytes) return out;
+    out.step_time = std::get<Totals>(outcome).makespan + split.config.step.optimizer;
+    if (!split.has_bytes) return out;
     const std::vector<QueuePeaks> peaks = measure_queues(*schedule_, memory);
     for (std::size_t r = 0; r < peaks.size(); ++r)
       add_peak(out, peaks[r].bytes, memory.limit_of(Rank(static_cast<int>(r))));
     return out;
   }
 
-  [[nodiscard]] io::Config costs_on(const Layers& layers, bool& has_bytes) const {
-    if (!is_modelled(config_)) return with_layers(config_, schedule_->placement(), layers);
-    ModelCosts made = costs_of_layers(config_, schedule_->placement(), setting_, layers);
-    has_bytes = made.estimate.has_bytes;
-    return std::move(made.config);
+  [[nodiscard]] SplitCosts costs_on(const Layers& layers) const {
+    SplitCosts out;
+    if (is_modelled(config_)) {
+      ModelCosts made = costs_of_layers(config_, schedule_->placement(), setting_, layers);
+      out.has_bytes = made.estimate.has_bytes;
+      out.config = std::move(made.config);
+    } else {
+      out.config = with_layers(config_, schedule_->placement(), layers);
+    }
+    out.resolved = cost::resolve(out.config.costs, *schedule_);
+    return out;
   }
 
   SplitScore judge_whole(const Layers& layers) {
@@ -109,8 +174,10 @@ class Judge {
   std::shared_ptr<const Schedule> schedule_;
   estimate::Setting setting_;
   bool quick_ = false;
+  bool bounded_ = false;
   Simulator simulator_;
-  std::map<Layers, SplitScore> known_;
+  std::map<Layers, Known> known_;
+  int simulations_ = 0;
 };
 
 /// Which of two splits is better: what passes the limit by less, then what costs less.
@@ -125,6 +192,10 @@ struct Order {
     if (balance == Balance::Memory && a.peak != b.peak) return a.peak < b.peak;
     return a.step_time < b.step_time;
   }
+  /// Splits whose step is as long as this are not better.
+  [[nodiscard]] Ticks ceiling(const SplitScore& best) const {
+    return balance == Balance::Time && best.over == 0 ? best.step_time : kMaxTicks;
+  }
 
  private:
   [[nodiscard]] double sum(const SplitScore& score) const {
@@ -137,7 +208,7 @@ class Climber {
  public:
   Climber(Judge& judge, Order order, int most) : judge_(judge), order_(order), most_(most) {}
 
-  [[nodiscard]] bool is_over() const { return judge_.simulations() >= most_ || judge_.is_stopped(); }
+  [[nodiscard]] bool is_over() const { return judge_.looked_at() >= most_ || judge_.is_stopped(); }
 
   SplitScore climb(const Layers& from) {
     SplitScore best = judge_.score(from);
@@ -145,9 +216,9 @@ class Climber {
       moved = false;
       const SplitScore here = best;
       for_each_move(here.layers, [&](const Layers& layers) {
-        const SplitScore& score = judge_.score(layers);
-        if (!order_.better(score, best)) return;
-        best = score;
+        const SplitScore* score = judge_.score_below(layers, order_.ceiling(best));
+        if (score == nullptr || !order_.better(*score, best)) return;
+        best = *score;
         moved = true;
       });
     }

@@ -102,6 +102,9 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   const Bytes more = relative ? std::ranges::max(memory.activation) * memory.passes
                               : static_cast<Bytes>(kGigabyte) * memory.parts;
   problem->limit[tight] += more;
+  const auto rest = winner.step_time - winner.makespan;
+  const double least = static_cast<double>(bound_on(*problem, winner.run) + rest);
+  if (least > (1 - kWorthSaying) * static_cast<double>(winner.step_time)) return;
   const auto found = order_for(*problem, winner, options);
   if (!found) return;
   const io::Config config =

@@ -33,7 +33,10 @@ std::string seconds_text(double seconds) {
 /// What an op takes of one thread in all passes of an evaluation, and in those of a schedule whose order is played under its costs.
 constexpr double kSecondsPerOp = 0.15e-6;
 constexpr double kSecondsPerPlayedOp = 0.4e-6;
+/// Where it is searched for; the search of a large schedule ends after as much work as that of one of some thousand ops.
 constexpr double kSecondsPerSearchedOp = 1.5e-4;
+constexpr double kMostSearched = 1;
+constexpr double kSecondsPerMoreSearchedOp = 5e-6;
 /// What a run keeps of an op: itself, its tensor, its start and end; and what measuring takes besides.
 constexpr double kBytesPerOp = 40;
 
@@ -95,10 +98,9 @@ Promise promise_of(const Variant& variant, const Run* like) {
   }
   const double passes = static_cast<double>(params.ranks) * params.chunks * params.microbatches;
   const double ops = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
-  const double each = takes.slow_search   ? kSecondsPerSearchedOp
-                      : takes.needs_terms ? kSecondsPerPlayedOp
-                                          : kSecondsPerOp;
-  out.seconds = ops * each;
+  out.seconds = takes.slow_search
+                    ? std::min(kSecondsPerSearchedOp * ops, kMostSearched + kSecondsPerMoreSearchedOp * ops)
+                    : ops * (takes.needs_terms ? kSecondsPerPlayedOp : kSecondsPerOp);
   out.bytes = ops * kBytesPerOp;
   out.is_search = takes.slow_search;
   if (like == nullptr || !is_taken(*found.generator, params)) return out;

@@ -268,12 +268,14 @@ bool is_searchable(const Schedule& schedule) {
   return schedule.placement().replicas() == 1 && schedule.slices() == 1 && !schedule.shares_output();
 }
 
+bool makes_pairs(const Costs& costs) {
+  return costs.overlap.rule != OverlapRule::Sum && costs.overlap.rule != OverlapRule::Sequential;
+}
+
 bool bounds_searched_orders(const Run& run) {
   const Schedule& schedule = *run.schedule;
-  const OverlapRule rule = run.costs->overlap.rule;
-  const bool pairs = rule != OverlapRule::Sum && rule != OverlapRule::Sequential;
   return is_searchable(schedule) && schedule.contains(OpKind::BackwardInput) && !schedule.has_groups() &&
-         !schedule.is_extended() && !pairs && run.effective->step.rule == StepRule::Barrier;
+         !schedule.is_extended() && !makes_pairs(*run.costs) && run.effective->step.rule == StepRule::Barrier;
 }
 
 std::string placement_name(const Placement& placement) {

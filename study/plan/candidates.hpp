@@ -43,6 +43,9 @@ void weigh_bound(PlanCandidate& candidate);
 /// Whether searches for orders know all that the run does: one copy of the model, whole sequences, the head on the last stage.
 [[nodiscard]] bool is_searchable(const Schedule& schedule);
 
+/// Whether a forward with a backward may be shorter than both one after the other.
+[[nodiscard]] bool makes_pairs(const Costs& costs);
+
 /// Whether the bound of such a run is one on all orders that a search could find on its ranks: its ops are theirs, each by itself.
 [[nodiscard]] bool bounds_searched_orders(const Run& run);
 

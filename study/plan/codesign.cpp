@@ -11,9 +11,11 @@
 #include "sim/cost/resolve.hpp"
 #include "sim/kinds.hpp"
 #include "sim/orders/designs/design.hpp"
+#include "sim/orders/designs/design_bound.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/orders.hpp"
+#include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
 #include "study/plan/workers.hpp"
 #include "study/run/evaluate.hpp"
@@ -114,7 +116,7 @@ io::Config plain_config(const PlanCandidate& from, const PlanOptions& options) {
 /// Designs and orders on the ranks of one candidate, with its memory options as far as they may not vary.
 class CoDesigner {
  public:
-  /// `others`: whose orders are tried where a design has their placement.
+  /// `others`: whose orders are tried where a design has their placement; of a model those that fit, best first.
   CoDesigner(const PlanCandidate& from, const std::vector<const PlanCandidate*>& others,
              const PlanOptions& options, const Limits& limits)
       : from_(from),
@@ -125,6 +127,18 @@ class CoDesigner {
         schedule_(*from.run.schedule),
         setting_(has_model(config_) ? setting_of(config_, schedule_) : estimate::Setting()),
         means_(means_of(config_, schedule_, options)) {}
+
+  /// Whether bounds leave room for a design that is better. REQUIRES: a model.
+  [[nodiscard]] bool may_win() const {
+    const orders::Design own{from_.layers, ranks_of(schedule_.placement())};
+    const auto problem = problem_for(own);
+    const std::string& letters = setting_.model->layers;
+    const bool alike = letters.find_first_not_of(letters.front()) == std::string::npos;
+    if (!problem || !is_bounded(*problem) || !alike) return true;
+    const Ticks work = orders::least_rank_work(
+        own, [this](const orders::Design& one) { return problem_for(one); }, !may_place(options_));
+    return leaves_room(static_cast<double>(work) * schedule_.microbatches());
+  }
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts, double seconds) const {
     // What single stages or passes do to hold less, and may not vary, is not carried over to others.
@@ -144,6 +158,8 @@ class CoDesigner {
     const orders::EntrySearchOptions entries =
         entry_search(options_, search.work / 4, "layers, placement and order", from_.run.timeline.unit);
     search.progress = entries.progress;
+    if (model && is_time())
+      search.rival = static_cast<Ticks>(value_of(*others_.front(), options_.objective) - rest());
     const auto design = orders::search_design(
         with_relieved(starts), [this](const orders::Design& one) { return problem_for(one); }, search);
     if (!design) return std::nullopt;
@@ -154,6 +170,27 @@ class CoDesigner {
   }
 
  private:
+  [[nodiscard]] bool is_time() const {
+    return options_.objective == PlanObjective::StepTime || options_.objective == PlanObjective::Makespan;
+  }
+
+  /// Whether bounds hold for all that is searched for.
+  [[nodiscard]] bool is_bounded(const orders::Problem& problem) const {
+    return is_time() && problem.pairs.empty() && config_.step.rule == StepRule::Barrier;
+  }
+
+  /// Whether a makespan with this bound may be shorter than the best of the others by more than kSameStep, with an optimizer that takes as long as
+  /// the candidate's own.
+  [[nodiscard]] bool leaves_room(double bound) const {
+    return bound < (1 - kSameStep) * value_of(*others_.front(), options_.objective) - rest();
+  }
+
+  /// What the objective has besides the makespan.
+  [[nodiscard]] double rest() const {
+    const bool whole = options_.objective == PlanObjective::StepTime;
+    return static_cast<double>(whole ? from_.step_time - from_.makespan : 0);
+  }
+
   /// Those that have room, and all of them with every stage recomputing in each way, copying, or both.
   [[nodiscard]] std::vector<orders::Design> with_relieved(const std::vector<orders::Design>& starts) const {
     std::vector<orders::Design> out;
@@ -173,6 +210,9 @@ class CoDesigner {
   [[nodiscard]] std::optional<PlanCandidate> best_order(const orders::FoundDesign& from,
                                                         const orders::Problem& problem,
                                                         std::int64_t work) const {
+    if (has_model(config_) && is_bounded(problem) &&
+        !leaves_room(static_cast<double>(orders::best_bound(problem).value)))
+      return std::nullopt;
     const auto found = orders::search_order(problem, {{"design", from.order}}, order_search(options_, work));
     return best_made(
         *found, [&](const orders::Order& order) { return candidate(from.design, problem, order); }, options_);
@@ -386,8 +426,8 @@ std::optional<std::vector<int>> split_for(const std::vector<const Row*>& rows, c
 
 std::vector<Row> balanced_rows(const std::vector<const Row*>& rows, const PlanOptions& options,
                                const Limits& limits, Budget& budget) {
-  using Family = std::tuple<std::string, int, std::string>;
-  std::map<Family, std::vector<const Row*>> by_family;
+  using Shape = std::tuple<std::string, int, std::string>;
+  std::map<Shape, std::vector<const Row*>> by_family;
   for (const Row* row : rows)
     by_family[{row->first.placement, row->first.chunks, row->second}].push_back(row);
   std::vector<std::vector<const Row*>> families;
@@ -426,9 +466,9 @@ std::optional<PlanCandidate> codesigned_candidate(const std::vector<const PlanCa
     if (!out || is_better(*one, *out, options)) out = std::move(one);
   };
   if (best != nullptr && has_model(best->config)) {
-    if (options.vary.has(Vary::Layers) || may_place(options) || may_relieve(options))
-      take(CoDesigner(*best, candidates, options, limits)
-               .run(starts_of(*best, candidates, options), options.seconds / 2));
+    if (!options.vary.has(Vary::Layers) && !may_place(options) && !may_relieve(options)) return out;
+    const CoDesigner designer(*best, candidates, options, limits);
+    if (designer.may_win()) take(designer.run(starts_of(*best, candidates, options), options.seconds / 2));
     return out;
   }
   if (!may_relieve(options)) return out;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "schedules/activation_limit.hpp"
 #include "schedules/generator.hpp"
@@ -10,6 +12,7 @@
 #include "sim/io/config/config.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/orders/designs/design.hpp"
+#include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
@@ -129,10 +132,7 @@ class Searcher {
     const bool has_pairs = !paired->pairs.empty();
     const std::int64_t share = has_pairs ? work / 2 : work;
     auto best = problem->needs_entries() ? as_design(*problem, share) : plain(*problem, share);
-    if (has_pairs) {
-      auto other = as_design(*paired, share);
-      if (other && (!best || is_better(*other, *best, options_))) best = std::move(other);
-    }
+    if (has_pairs) take(as_design(*paired, share), best);
     const PlanCandidate* kin = shortest_kin();
     if (!best || (kin != nullptr && !is_better(*best, *kin, options_))) return std::nullopt;
     if (!like_.run.costs->microbatch_scale.empty() || !like_.run.costs->per_op.empty()) {
@@ -146,8 +146,12 @@ class Searcher {
   }
 
  private:
+  void take(std::optional<PlanCandidate> one, std::optional<PlanCandidate>& best) const {
+    if (one && (!best || is_better(*one, *best, options_))) best = std::move(one);
+  }
+
   [[nodiscard]] std::optional<PlanCandidate> plain(const orders::Problem& problem, std::int64_t work) const {
-    const auto found = orders::search_order(problem, starts(problem), search_options(work));
+    const auto found = orders::search_in_two(problem, starts(problem), search_options(work));
     if (!found) return std::nullopt;
     auto out = best_made(
         *found, [&](const orders::Order& order) { return candidate(problem, order, like_.config); },
@@ -243,6 +247,101 @@ class Searcher {
   const PlanOptions& options_;
   const Limits& limits_;
   std::string name_;
+};
+
+/// Of the families that orders are searched for, so many of the best are searched on where there are more.
+constexpr std::size_t kSearchedOn = 3;
+
+/// Searches on the placements of families, each from what it found before.
+class FamilySearch {
+ public:
+  FamilySearch(const std::vector<const PlanCandidate*>& candidates, const PlanOptions& options,
+               const Limits& limits, std::vector<std::string>& warnings)
+      : options_(options), limits_(limits), warnings_(warnings) {
+    for (const PlanCandidate* one : candidates) shortest_ = std::min(shortest_, time_of(*one));
+  }
+
+  std::vector<PlanCandidate> run(std::vector<Family> families, double seconds) {
+    std::vector<Searched> all;
+    for (Family& family : families) {
+      const Ticks bound = bound_of(family);
+      Searched one{.kin = std::move(family), .bound = bound};
+      if (may_win(one)) all.push_back(std::move(one));
+    }
+    std::ranges::stable_sort(all, {}, shortest_run);
+    const bool in_rounds = all.size() > kSearchedOn;
+    if (in_rounds) seconds /= 2;
+    if (all.empty()) return {};
+    search(all, seconds);
+    if (in_rounds) {
+      std::ranges::stable_sort(all, [this](const Searched& a, const Searched& b) {
+        return a.found &&
+               (!b.found || key_of(*a.found, options_.objective) < key_of(*b.found, options_.objective));
+      });
+      search(std::span(all).first(kSearchedOn), seconds);
+    }
+    std::vector<PlanCandidate> out;
+    for (Searched& one : all)
+      if (one.found) out.push_back(std::move(*one.found));
+    return out;
+  }
+
+ private:
+  struct Searched {
+    Family kin;
+    Ticks bound = 0;
+    std::optional<PlanCandidate> found = {};
+  };
+
+  static Ticks shortest_run(const Searched& of) {
+    return (*std::ranges::min_element(of.kin, {}, &PlanCandidate::makespan))->makespan;
+  }
+
+  /// What the objective is about.
+  [[nodiscard]] Ticks time_of(const PlanCandidate& one) const {
+    return options_.objective == PlanObjective::Makespan ? one.makespan : one.step_time;
+  }
+
+  /// What no order on the ranks of these takes less than.
+  [[nodiscard]] Ticks bound_of(const Family& kin) const {
+    Ticks makespan = 0;
+    for (const PlanCandidate* one : kin)
+      if (bounds_searched_orders(one->run)) makespan = std::max(makespan, one->bound.value);
+    const PlanCandidate& like = *kin.front();
+    if (const auto problem = problem_of(like.run))
+      makespan = std::max(makespan, bound_on(*problem, like.run));
+    return makespan + time_of(like) - like.makespan;  // the optimizer is the same for all orders
+  }
+
+  /// Whether an order could be better than all that is there.
+  [[nodiscard]] bool may_win(const Searched& one) const {
+    if (options_.objective != PlanObjective::StepTime && options_.objective != PlanObjective::Makespan)
+      return true;
+    return one.bound < shortest_;
+  }
+
+  /// In so many seconds together.
+  void search(std::span<Searched> all, double seconds) {
+    const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
+    for (Searched& one : all) {
+      if (!may_win(one)) continue;
+      Family kin = one.kin;
+      if (one.found) kin.push_back(&*one.found);
+      try {
+        if (auto better = Searcher(kin, options_, limits_).run(work, warnings_)) {
+          shortest_ = std::min(shortest_, time_of(*better));
+          one.found = std::move(better);
+        }
+      } catch (const Stopped&) {
+        return;
+      }
+    }
+  }
+
+  const PlanOptions& options_;
+  const Limits& limits_;
+  std::vector<std::string>& warnings_;
+  Ticks shortest_ = kMaxTicks;
 };
 
 /// Nothing for runs that noise cannot be drawn for: with recomputation.
@@ -345,6 +444,14 @@ std::optional<orders::Problem> problem_of(const Run& run, bool pairs) {
                      run.effective->step.rule, recomputed_stages(schedule), offload, pairs});
 }
 
+Ticks bound_on(const orders::Problem& problem, const Run& like) {
+  const Costs& costs = *like.costs;
+  const bool is_plain = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
+                        costs.microbatch_scale.empty() && costs.per_op.empty() && !makes_pairs(costs);
+  if (!is_plain || problem.needs_entries()) return 0;
+  return orders::best_bound(problem).value;
+}
+
 std::int64_t search_work(double seconds, int threads) {
   constexpr double kOpsPerSecond = 3e7;  // of a thread, about
   constexpr int kChains = 4;             // of a search
@@ -362,10 +469,11 @@ io::Config searched_config(const io::Config& kin, const PlanOptions& options) {
   return out;
 }
 
-std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
-                                                const PlanOptions& options, const Limits& limits,
-                                                std::int64_t work, std::vector<std::string>& warnings) {
-  return Searcher(kin, options, limits).run(work, warnings);
+std::vector<PlanCandidate> searched_candidates(std::vector<Family> families,
+                                               const std::vector<const PlanCandidate*>& candidates,
+                                               const PlanOptions& options, const Limits& limits,
+                                               double seconds, std::vector<std::string>& warnings) {
+  return FamilySearch(candidates, options, limits, warnings).run(std::move(families), seconds);
 }
 
 }  // namespace pipeloom::study

@@ -31,6 +31,10 @@ struct ProblemParts {
 };
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
 
+/// What no order of the problem is shorter than, in a run like this one; 0 where the problem's times or ops are not all of the run's: pairs, copies,
+/// forwards that run again, durations of single microbatches, steps that need not wait for each other.
+[[nodiscard]] Ticks bound_on(const orders::Problem& problem, const Run& like);
+
 /// Words that a candidate's ranks run, and when its reloads are issued; nothing where they are not the problem's (orders::order_of).
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                                             const PlanCandidate& candidate);
@@ -57,13 +61,16 @@ using MakeEntryCandidate = std::function<std::optional<PlanCandidate>(const orde
                                                      const MakeEntryCandidate& make,
                                                      const PlanOptions& options);
 
-/// An order found for one placement: a candidate of its own. `kin`: runs on the same placement with the same memory, whose orders are where
-/// the search starts. `work`: ops that each chain of the search may time. Nothing where no order fits or none is shorter than all of `kin`. Where p95 is
-/// the objective, of orders near the best the one with the shortest p95; it may be as long as the shortest of `kin`.
-[[nodiscard]] std::optional<PlanCandidate> searched_candidate(const std::vector<const PlanCandidate*>& kin,
-                                                              const PlanOptions& options,
-                                                              const Limits& limits, std::int64_t work,
-                                                              std::vector<std::string>& warnings);
+/// Candidates between which orders can be carried over: on one placement with the same memory and layers.
+using Family = std::vector<const PlanCandidate*>;
+
+/// The best order found on the placement of each family that may have one shorter than all of `candidates`, those that promise most first: candidates of their own. Runs of the family, whether they fit or
+/// not, are where a search starts. Where there are many families, half of the seconds go to the best of them, once more from what was found. Nothing of a
+/// family where no order fits or none is shorter than all of it. Where p95 is the objective, of orders near the best the one with the shortest p95; it may be
+/// as long as the shortest of the family.
+[[nodiscard]] std::vector<PlanCandidate> searched_candidates(
+    std::vector<Family> families, const std::vector<const PlanCandidate*>& candidates,
+    const PlanOptions& options, const Limits& limits, double seconds, std::vector<std::string>& warnings);
 
 /// Ops that each chain of a search may time so that the search takes about so many seconds.
 [[nodiscard]] std::int64_t search_work(double seconds, int threads);

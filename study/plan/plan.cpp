@@ -9,7 +9,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -39,10 +38,10 @@ constexpr const char* kNoLayers =
     "layers stay where they are: which layers there are is not known; name a model, or say in costs.layers "
     "how many "
     "each stage of these costs has";
+/// Other layers are not tried for what does not fit and takes so many times as long as what does.
+constexpr double kHopeless = 1.05;
 /// Of what does not fit, so many of the fastest are tried with single stages that hold less.
 constexpr std::size_t kRelieved = 16;
-/// Of the placements and memories that orders are searched for, so many of the best are searched on where there are more.
-constexpr std::size_t kSearchedOn = 3;
 /// Of the steps that are as good as the best, so many on different stages are held in less.
 constexpr std::size_t kSqueezed = 2;
 /// Parts of what is left of the budget that orders on the ranks of candidates are searched for: where schedules vary, designs are sought too, in as
@@ -232,9 +231,15 @@ class Planner {
     }
     const std::size_t fitting = rows.size();
     std::ranges::move(over_, std::back_inserter(rows));
+    Ticks shortest = kMaxTicks;
+    for (std::size_t i = 0; i < fitting; ++i) shortest = std::min(shortest, rows[i].first.step_time);
     std::vector<const Row*> movable;
-    for (const Row& row : rows)
-      if (!row.first.searched()) movable.push_back(&row);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const PlanCandidate& one = rows[i].first;
+      const bool is_hopeless = i >= fitting && !is_usual(one) &&
+                               static_cast<double>(one.step_time) > kHopeless * static_cast<double>(shortest);
+      if (!one.searched() && !is_hopeless) movable.push_back(&rows[i]);
+    }
     std::vector<Row> balanced = balanced_rows(movable, options_, limits_, budget_);
     plan_.candidates.clear();
     over_.clear();
@@ -264,29 +269,19 @@ class Planner {
 
   void add_searched() {
     if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
-    std::map<Kin, std::vector<const PlanCandidate*>> families;
+    std::map<Kin, Family> families;
     const auto add = [&](const PlanCandidate& candidate, const std::string& memory_of) {
       if (is_searchable(*candidate.run.schedule))
         families[{candidate.placement, candidate.chunks, memory_of, candidate.layers}].push_back(&candidate);
     };
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
     for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
-    std::vector<Searched> searched;
-    for (auto& [family, kin] : families)
-      if (may_win(kin)) searched.push_back({std::move(kin), std::nullopt});
-    const bool in_rounds = searched.size() > kSearchedOn;
+    std::vector<Family> to_search;
+    for (auto& [kin, family] : families) to_search.push_back(std::move(family));
     const double share = options_.vary.has(Vary::Schedule) ? kOrdersAmongOthers : kOrdersAlone;
-    const double seconds = share * budget_.left() / (in_rounds ? 2 : 1);
-    if (!searched.empty()) search(searched, seconds);
-    if (in_rounds) {
-      std::ranges::stable_sort(searched, [this](const Searched& a, const Searched& b) {
-        return a.found &&
-               (!b.found || key_of(*a.found, options_.objective) < key_of(*b.found, options_.objective));
-      });
-      search(std::span(searched).first(kSearchedOn), seconds);
-    }
-    for (Searched& one : searched)
-      if (one.found) plan_.candidates.push_back(std::move(*one.found));
+    for (PlanCandidate& found : searched_candidates(std::move(to_search), best_first(), options_, limits_,
+                                                    share * budget_.left(), plan_.warnings))
+      plan_.candidates.push_back(std::move(found));
     std::vector<const PlanCandidate*> over;
     for (const auto& [candidate, memory_of] : over_) over.push_back(&candidate);
     PlanOptions rest = options_;
@@ -341,44 +336,12 @@ class Planner {
     from = std::move(less);
   }
 
-  /// Whether an order on the ranks of these could be better than all candidates: bounds on orders of the same ops may say that none is.
-  [[nodiscard]] bool may_win(const std::vector<const PlanCandidate*>& kin) const {
-    if (options_.objective != PlanObjective::StepTime && options_.objective != PlanObjective::Makespan)
-      return true;
-    Ticks shortest = kMaxTicks;
-    for (const PlanCandidate& candidate : plan_.candidates) shortest = std::min(shortest, candidate.makespan);
-    return std::ranges::none_of(kin, [&](const PlanCandidate* one) {
-      return bounds_searched_orders(one->run) && one->bound.value >= shortest;
-    });
-  }
-
   void add_advice() {
     if (plan_.candidates.empty() || is_ended()) return;
     try {
       plan_.advice = advice_of(plan_, options_, limits_);
     } catch (const Stopped&) {
       return;  // nobody waits for it any more
-    }
-  }
-
-  /// A family, and the order found for it.
-  struct Searched {
-    std::vector<const PlanCandidate*> kin;
-    std::optional<PlanCandidate> found;
-  };
-
-  /// Searches, each from what it found before, in so many seconds together.
-  void search(std::span<Searched> all, double seconds) {
-    const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
-    for (Searched& one : all) {
-      std::vector<const PlanCandidate*> kin = one.kin;
-      if (one.found) kin.push_back(&*one.found);
-      try {
-        if (auto better = searched_candidate(kin, options_, limits_, work, plan_.warnings))
-          one.found = std::move(better);
-      } catch (const Stopped&) {
-        return;
-      }
     }
   }
 

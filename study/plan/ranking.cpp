@@ -60,12 +60,16 @@ void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective) {
   }
 }
 
+bool is_usual(const PlanCandidate& candidate) {
+  return candidate.schedule == kUsual;
+}
+
 const PlanCandidate* best_usual(const Plan& plan) {
-  const auto fits = std::ranges::find(plan.candidates, kUsual, &PlanCandidate::schedule);
+  const auto fits = std::ranges::find_if(plan.candidates, is_usual);
   if (fits != plan.candidates.end()) return &*fits;
   const PlanCandidate* out = nullptr;
   for (const PlanCandidate& one : plan.over)
-    if (one.schedule == kUsual && (out == nullptr || one.step_time < out->step_time)) out = &one;
+    if (is_usual(one) && (out == nullptr || one.step_time < out->step_time)) out = &one;
   return out;
 }
 

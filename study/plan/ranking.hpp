@@ -24,6 +24,8 @@ inline constexpr double kSameStep = 0.001;
 /// peak, and of equal peaks the shortest step.
 void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective);
 
+/// Whether it is interleaved 1F1B, of any number of chunks.
+[[nodiscard]] bool is_usual(const PlanCandidate& candidate);
 /// Interleaved 1F1B at its best: what most begin with. Of what is over the limit only where none fits; null where the plan has none.
 [[nodiscard]] const PlanCandidate* best_usual(const Plan& plan);
 /// What steps are compared with: what runs now, or where nothing does best_usual().

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/orders/bounds/bounds.hpp"
+#include "sim/orders/search/search.hpp"
 #include "study/plan/orders.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/run/evaluate.hpp"
@@ -47,11 +48,14 @@ class Squeezer {
       const auto tighter = within(middle * one);
       const bool may_be = tighter && orders::best_bound(*tighter).value <= enough;
       if (may_be && (left -= reckoned(*tighter)) < 0) break;
-      auto found = may_be ? searched(*tighter, enough) : std::nullopt;
+      auto found = may_be ? searched(*tighter, starts(*tighter), enough) : std::nullopt;
       (found ? works : fails) = middle;
       if (found) best = std::move(found);
     }
-    return best && best->peak < from_.peak ? std::move(best) : std::nullopt;
+    if (!best || best->peak >= from_.peak) return std::nullopt;
+    const bool may_win = is_same(from_, *kin_.front(), options_.objective);
+    if (const auto tighter = within(works * one); may_win && left > 0) shorten(*best, *tighter);
+    return best;
   }
 
  private:
@@ -84,16 +88,26 @@ class Squeezer {
         {placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
   }
 
-  /// The order that a search finds; nothing where none is short enough.
-  [[nodiscard]] std::optional<PlanCandidate> searched(const orders::Problem& problem, Ticks enough) const {
+  /// Of orders that hold as little the shortest that is found.
+  void shorten(PlanCandidate& best, const orders::Problem& problem) const {
+    auto order = orders::order_of(problem, *best.run.schedule);
+    if (!order) return;
+    auto found = searched(problem, {{best.name, std::move(*order)}}, 0);
+    if (found && found->step_time < best.step_time) best = std::move(*found);
+  }
+
+  /// The order that a search finds, which ends where one is short enough; nothing where none fits.
+  [[nodiscard]] std::optional<PlanCandidate> searched(const orders::Problem& problem,
+                                                      std::vector<orders::StartOrder> from,
+                                                      Ticks enough) const {
     const std::string doing = from_.name + " with less memory";
     if (options_.progress && !options_.progress(doing, "")) return std::nullopt;
     orders::SearchOptions search{
         .work = work_on(problem), .seed = options_.seed, .threads = options_.threads, .enough = enough};
     if (options_.progress)
       search.progress = [&](const orders::SearchProgress&) { return options_.progress(doing, ""); };
-    const auto found = orders::search_order(problem, starts(problem), search);
-    if (!found || found->value > enough) return std::nullopt;
+    const auto found = orders::search_in_two(problem, std::move(from), search);
+    if (!found || (enough > 0 && found->value > enough)) return std::nullopt;
     return candidate(problem, found->order);
   }
 

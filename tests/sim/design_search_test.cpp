@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/orders/designs/design.hpp"
+#include "sim/orders/designs/design_bound.hpp"
 #include "sim/orders/entries/entry_times.hpp"
 #include "sim/orders/search/search.hpp"
 #include "support/catch.hpp"
@@ -308,6 +309,65 @@ TEST_CASE("design search: public instances of a joint optimiser, met where they 
     if (instance["proven"].get<bool>()) CHECK(order->value == best);
     CHECK(order->bound.value >= instance["work_bound"].get<Ticks>());
   }
+}
+
+namespace {
+
+/// The least of the fullest rank's work, over all ways to deal layers out one rank after the other, the first stage on rank 0.
+Ticks least_by_trying(const LayerWork& work, const Deal& deal, std::size_t rank, int left, bool one_rank) {
+  if (rank == deal.ranks) return left == 0 ? 0 : kMaxTicks;
+  const std::size_t last = one_rank ? 0 : 1;
+  const std::size_t ends = (rank == 0 ? 1U : 0U) + (rank == last ? 1U : 0U);
+  const Ticks plain = deal.stages > ends ? static_cast<Ticks>(deal.stages - ends) * work.other : 0;
+  const Ticks besides = plain + (rank == 0 ? work.first : 0) + (rank == last ? work.last : 0);
+  Ticks best = kMaxTicks;
+  for (int layers = 0; layers <= left; ++layers)
+    best = std::min(best, std::max(besides + layers * work.layer,
+                                   least_by_trying(work, deal, rank + 1, left - layers, one_rank)));
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("design bound: the fullest rank's least work is that of the best of all ways to deal layers out") {
+  for (const LayerWork& work : {LayerWork{10, 3, 7, 2}, {10, 0, 25, 0}, {7, 12, 12, 1}, {5, 0, 0, 3}})
+    for (const std::size_t ranks : {2U, 3U, 4U})
+      for (const std::size_t stages : {1U, 2U, 3U})
+        for (const int layers : {1, 5, 6, 9, 11}) {
+          Deal deal{.layers = layers, .ranks = ranks, .stages = stages};
+          CAPTURE(work.layer, work.first, work.last, work.other, ranks, stages, layers);
+          const Ticks together = least_by_trying(work, deal, 0, layers, true);
+          const Ticks apart = least_by_trying(work, deal, 0, layers, false);
+          CHECK(least_rank_work(work, deal) == std::min(together, apart));
+          deal.ends = Ends::OneRank;
+          CHECK(least_rank_work(work, deal) == together);
+          deal.ends = Ends::TwoRanks;
+          CHECK(least_rank_work(work, deal) == apart);
+        }
+}
+
+TEST_CASE("design bound: what layers and ends take is read off stages, and no design found is below it") {
+  // A layer takes 2 + 3 + 2, each stage 1 besides, the first 2 more and the last 5.
+  const ProblemOf problem_of = problems(4, 8, true, [](const Design& design, std::size_t s, std::size_t) {
+    StageWork work;
+    const auto layers = static_cast<Ticks>(design.layers[s]);
+    work.forward = 2 * layers + 1 + (s == 0 ? 2 : 0);
+    work.input = 3 * layers + (s + 1 == design.layers.size() ? 5 : 0);
+    work.weight = 2 * layers;
+    return work;
+  });
+  const Design start = loop(18, 4, 2);
+  const LayerWork work = layer_work(start, problem_of);
+  CHECK(work.layer == 7);
+  CHECK(work.first == 3);
+  CHECK(work.last == 6);
+  CHECK(work.other == 1);
+  // 18 layers on 4 ranks: some rank has 5 of them. Where stages stay, two ranks with 5 have nothing but their two stages besides: 37.
+  CHECK(least_rank_work(start, problem_of, true) == 5 * 7 + 2);
+  CHECK(least_rank_work(start, problem_of, false) == 5 * 7 + 1);
+  const auto found = search_design({start}, problem_of, {.most_stages = 12, .work = 2'000'000});
+  REQUIRE(found);
+  CHECK(found->value >= 8 * (5 * 7 + 1));
 }
 
 }  // namespace pipeloom::orders::design_search_test

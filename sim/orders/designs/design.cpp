@@ -29,6 +29,9 @@ struct Round {
 constexpr std::array<Round, 2> kRounds = {{{.least = 4, .most = 12, .share = 0.5, .heats = {0.005, 0.015}},
                                            {.least = 4, .most = 4, .share = 0.3, .heats = {0.003, 0.003}}}};
 
+/// Where the best of a round takes so many times as long as the rival, no round follows: later ones are colder, and gain less.
+constexpr double kFar = 1.01;
+
 /// Problems are shared between designs that differ in less.
 using ProblemPtr = std::shared_ptr<const Problem>;
 
@@ -158,6 +161,7 @@ class DesignSearch {
       round(best_.size(), how.share, [&](std::size_t i, DesignChain& chain) {
         best_[i] = chain.anneal(from[i % from.size()], how.heats[i % how.heats.size()]);
       });
+      if (is_far()) break;
     }
     const Played& best = *std::ranges::min_element(best_, is_better_played);
     if (standing_of(best.run) == Standing::None) return std::nullopt;
@@ -165,6 +169,12 @@ class DesignSearch {
   }
 
  private:
+  [[nodiscard]] bool is_far() const {
+    const EntryRun& best = std::ranges::min_element(best_, is_better_played)->run;
+    return options_.rival < kMaxTicks && standing_of(best) == Standing::Fits &&
+           static_cast<double>(best.value) > kFar * static_cast<double>(options_.rival);
+  }
+
   /// So many chains share a part of the work of four.
   template <class Work>
   void round(std::size_t count, double share, const Work& body) {

@@ -45,6 +45,8 @@ struct DesignOptions {
   bool copies = false;              ///< whether what stages hold may go to the host
   /// Ops to be timed by one of four chains of the search, as SearchOptions::work.
   std::int64_t work = 20'000'000;
+  /// A value that is known without the search, which ends early where it stays far above that.
+  Ticks rival = kMaxTicks;
   std::uint64_t seed = 1;
   int threads = 1;
   /// Asked now and then with the best value so far; false ends the search with what it has. May be empty.

@@ -35,6 +35,8 @@ constexpr Shares kBehindBlocks = {0, 0.5, 0.75, 2};
 /// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
+/// search_in_two(): the first has one part in so many.
+constexpr std::int64_t kSmall = 16;
 
 class Search {
  public:
@@ -268,6 +270,18 @@ class Search {
 std::optional<FoundOrder> search_order(const Problem& problem, const std::vector<StartOrder>& starts,
                                        const SearchOptions& options) {
   return Search(problem, options).run(starts);
+}
+
+std::optional<FoundOrder> search_in_two(const Problem& problem, const std::vector<StartOrder>& starts,
+                                        const SearchOptions& options) {
+  if (options.runners_up > 0) return search_order(problem, starts, options);
+  SearchOptions less = options;
+  less.work = options.work / kSmall;
+  auto first = search_order(problem, starts, less);
+  if (!first || first->proven || first->value <= options.enough) return first;
+  if (options.progress && !options.progress({first->value, first->bound.value, 1.0 / kSmall})) return first;
+  auto whole = search_order(problem, starts, options);
+  return whole && whole->value <= first->value ? std::move(whole) : std::move(first);
 }
 
 }  // namespace pipeloom::orders

@@ -66,4 +66,10 @@ struct FoundOrder {
                                                      const std::vector<StartOrder>& starts,
                                                      const SearchOptions& options);
 
+/// The same with a small share of the work first, in which many orders that are enough or can be proven are found, and then, where that is not so,
+/// with all of it: the better of both. With runners-up, with all of it at once.
+[[nodiscard]] std::optional<FoundOrder> search_in_two(const Problem& problem,
+                                                      const std::vector<StartOrder>& starts,
+                                                      const SearchOptions& options);
+
 }  // namespace pipeloom::orders
