@@ -10,7 +10,9 @@
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/models/model_readers.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/tensors.hpp"
 #include "sim/model/weights.hpp"
+#include "sim/model/work.hpp"
 #include "support/catch.hpp"
 
 namespace pipeloom::io::recorded_models_test {
@@ -95,6 +97,37 @@ TEST_CASE("recorded models: equal to the library in parameters, layers and ties,
     CHECK(tally.refused == (partly.contains(type) ? partly.at(type) : 0));
   }
   CHECK(read == 107);
+}
+
+TEST_CASE("recorded models: each layer that is read has work, and keeps something for its backward") {
+  std::ifstream file(PIPELOOM_GOLDEN_DIR "/models/transformers_5.24.jsonl");
+  model::Split split;
+  split.sequence = 512;
+  int kinds = 0;
+  for (std::string line; std::getline(file, line);) {
+    const Document document = Document::parse(line, "transformers_5.24.jsonl");
+    INFO(document.root().find("type")->text());
+    std::optional<model::Model> model;
+    try {
+      model = read_hugging_face(*document.root().find("config"));
+    } catch (const InputError&) {
+      continue;
+    }
+    CHECK(model::flops_per_token(*model, split.sequence) > 0);
+    for (const model::Layer& kind : model->kinds) {
+      ++kinds;
+      const model::Work work = model::work_of(*model, kind, split);
+      CHECK_FALSE(work.gemms.empty());
+      for (const model::Gemm& gemm : work.gemms) CHECK((gemm.m > 0 && gemm.k > 0 && gemm.n > 0));
+      double kept = 0;
+      for (const model::KeptTensor& tensor :
+           model::kept_tensors(*model, kind, split, model::Recomputation::None, {}))
+        kept += tensor.bytes;
+      CHECK(kept > 0);
+      CHECK_FALSE(model::gradients_for_weight(*model, kind, split).empty());
+    }
+  }
+  CHECK(kinds > 269);
 }
 
 /// Forward, of the products of a layer, of so many tokens.
