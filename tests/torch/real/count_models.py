@@ -2,6 +2,8 @@
 
     count_models.py OUT.jsonl [TYPE ...]     a line per architecture, each in a process of its own
     count_models.py --table OUT.jsonl        what is there, and why not what is missing
+    count_models.py --compare OUT.jsonl RECORD.jsonl    whether the counts are those of a record
+    count_models.py --read OUT.jsonl PIPELOOM           which of the same configurations `pipeloom estimate` reads, and whether parameters are equal
 """
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -64,7 +68,7 @@ def in_process(group: str, cls: Any) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         os.close(reader)
-        signal.alarm(LIMIT_S)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
         row = counted(group, cls)
         with os.fdopen(writer, "w") as pipe:
@@ -74,7 +78,7 @@ def in_process(group: str, cls: Any) -> dict[str, Any]:
     with os.fdopen(reader) as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
-    return json.loads(text) if text else {"group": group, "type": cls.model_type, "why": f"not done in {LIMIT_S} s"}
+    return json.loads(text) if text else {"group": group, "type": cls.model_type, "why": f"not done in {LIMIT_S} s of CPU"}
 
 
 def sweep(path: str, only: list[str]) -> None:
@@ -107,6 +111,48 @@ def table(path: str) -> int:
     return 1 if wrong else 0
 
 
+def compare(path: str, record: str) -> int:
+    """Prints each type whose counts are not those of the record; returns 1 if there is one."""
+
+    def rows(name: str) -> dict[tuple[str, str], Any]:
+        with open(name, encoding="utf-8") as file:
+            found = [json.loads(line) for line in file]
+        return {(row["group"], row["type"]): [row.get(key) for key in ("parameters", "runs", "kinds", "notes")] for row in found}
+
+    ours, recorded = rows(path), rows(record)
+    off = [key for key in recorded if ours.get(key) != recorded[key]]
+    for key in off:
+        print(f"{' '.join(key)}: {str(ours.get(key))[:200]}, recorded {str(recorded[key])[:200]}")
+    print(f"{len(recorded) - len(off)} of {len(recorded)} types as recorded")
+    return int(bool(off))
+
+
+def read(path: str, pipeloom: str) -> int:
+    """Gives each type's configuration to `pipeloom estimate`; returns 1 if it reads one with other parameters than the library has."""
+    with open(path, encoding="utf-8") as file:
+        rows = {(row["group"], row["type"]): row for row in map(json.loads, file)}
+    equal, refused, wrong = [], 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        for (group, name), row in rows.items():
+            if "library" not in row:
+                continue
+            config = configuration(transformers.CONFIG_MAPPING[name])
+            config.architectures = [getattr(transformers, GROUPS[group])._model_mapping[type(config)].__name__]
+            config.save_pretrained(folder)
+            command = [pipeloom, "estimate", f"{folder}/config.json", "--hardware", "h100", "--ranks", "1", "--microbatches", "1", "--limit", "1PB", "--json"]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            if done.returncode == 2:
+                refused += 1
+            elif json.loads(done.stdout)["parameters"] == row["library"]:
+                equal.append(name)
+            else:
+                wrong.append(f"{name}: read {json.loads(done.stdout)['model']['parameters']}, the library has {row['library']}")
+    print(f"{len(equal)} read and equal, {refused} refused, {len(wrong)} read with other parameters\n{', '.join(equal)}")
+    for line in wrong:
+        print(line)
+    return int(bool(wrong))
+
+
 def _reasons(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = collections.defaultdict(list)
     for row in rows:
@@ -117,7 +163,8 @@ def _reasons(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    if sys.argv[1] == "--table":
-        sys.exit(table(sys.argv[2]))
+    for option, action in (("--table", table), ("--compare", compare), ("--read", read)):
+        if sys.argv[1] == option:
+            sys.exit(action(*sys.argv[2:]))
     sweep(sys.argv[1], sys.argv[2:])
     print(f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024} MB at most", file=sys.stderr)

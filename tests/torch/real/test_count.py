@@ -218,4 +218,4 @@ def test_the_file_is_read_by_estimate_and_layout(tmp_path: Path) -> None:
     written = json.loads(path.read_text())
     assert written["layers"] == "AA" and written["modules"]["layers"] == ["layers.0", "layers.1"]
     answer = pl.estimate(str(path), hardware="h100", ranks=2, microbatches=4, seq=S, micro_batch=B)
-    assert answer["model"]["parameters"] == counted.parameters
+    assert answer["parameters"] == counted.parameters

@@ -81,6 +81,12 @@ class ModelCount:
         """Of one microbatch's forward, gradients of inputs and gradients of weights in all layers, and three times the rest's forward."""
         return sum(sum(self.kind_of(layer).counted.flops) for layer in range(len(self.letters))) + 3 * self.rest_flops
 
+    @property
+    def flops_per_token(self) -> float:
+        """Three times the forward, attention by the pairs that see each other (the diagonal half), as `pipeloom estimate` counts it."""
+        forward = self.rest_flops + sum(_needed(self.kind_of(layer).counted) for layer in range(len(self.letters)))
+        return 3 * forward / (self.seq * self.micro_batch)
+
     def to_dict(self, *, partial: bool = False) -> dict[str, Any]:
         """The model file (docs/models.md). Raises InputError for what it cannot say: layers that did not run, unless `partial`; no embedding; times of
         operations that cannot be seen."""
@@ -155,6 +161,16 @@ class ModelCount:
                 f"{kind.counted.kept / 1e6:10,.3f}"
             )
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+
+def _needed(counted: Counted) -> float:
+    """FLOPs of a forward without pairs that a mask takes out."""
+    out = float(counted.flops[0])
+    for call, times in counted.attention:
+        if call.pairs is not None:
+            hidden = call.queries * call.keys - (call.pairs - call.queries / 2)
+            out -= 2 * hidden * call.batch * call.heads * (call.qk_dim + call.v_dim) * times
+    return out
 
 
 def _seen(call: Attention) -> list[int]:
