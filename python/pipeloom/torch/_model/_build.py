@@ -84,7 +84,7 @@ def _configuration(transformers: Any, source: Any) -> Any:
         path = Path(source)
         path = path / "config.json" if path.is_dir() else path
         try:
-            source = json.loads(path.read_text(encoding="utf-8"))
+            source = json.loads(path.read_text(encoding="utf-8"), object_hook=_float)
         except OSError as error:
             raise InputError(f"cannot read it: {error.strerror}; give a config.json or its folder", str(path)) from None
         except ValueError as error:
@@ -95,6 +95,11 @@ def _configuration(transformers: Any, source: Any) -> Any:
     if name not in transformers.CONFIG_MAPPING:
         raise InputError(f"model_type {name!r} is not one of transformers {transformers.__version__}; pass the module itself")
     return transformers.CONFIG_MAPPING[name].from_dict(source)
+
+
+def _float(item: dict[str, Any]) -> Any:
+    """transformers 5 writes infinity as {"__float__": "Infinity"}."""
+    return float(item["__float__"]) if item.keys() == {"__float__"} else item
 
 
 def _class_of(transformers: Any, config: Any) -> tuple[Any, Any]:
