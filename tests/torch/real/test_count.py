@@ -164,6 +164,35 @@ def test_grouped_products_count_and_a_token_passes_its_experts_alone() -> None:
     assert "the load of experts is taken to be even" in counted.notes
 
 
+def test_experts_that_multiply_every_token_are_said() -> None:
+    class Crowd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(4, H, H))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            flat = x.flatten(0, 1)
+            return x + torch.bmm(flat.expand(4, -1, -1), self.weight).mean(0).view_as(x)
+
+    counted = count(Model([Crowd()]))
+    assert counted.kinds[0].counted.flops[0] == 4 * 2 * T * H * H
+    assert "A (Crowd): 4 experts multiply every token; what the router chooses is less" in counted.notes
+
+
+def test_work_that_is_neither_product_nor_attention_is_said() -> None:
+    class Convolved(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv1d(H, H, 3, padding=1, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.conv(x.transpose(1, 2)).transpose(1, 2)
+
+    counted = count(Model([Convolved()]))
+    assert counted.kinds[0].counted.flops[0] == 2 * T * H * H * 3
+    assert any("100 % of the forward's FLOPs are neither products nor attention" in note for note in counted.notes)
+
+
 def test_loops_over_experts_run_with_an_even_load() -> None:
     class Loop(nn.Module):
         def __init__(self) -> None:

@@ -45,7 +45,7 @@ def run(source: Any, seq: int, micro_batch: int, attention: str, dtype: str, inp
     with nowhere(values), flash if attention == "flash" else contextlib.nullcontext(), rest:
         try:
             model(*args, **kwargs)
-        except (RuntimeError, NotImplementedError, ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
+        except (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
             raise InputError(f"{type(model).__name__} does not run without a device: {type(error).__name__}: {' '.join(str(error).split())[:300]}") from error
     if not watch.calls:
         raise InputError(f"none of the layers of {', '.join(item.name or 'the model' for item in lists)} ran; give inputs= that reach them")

@@ -40,7 +40,7 @@ def _plain_token(config: Optional[Any]) -> int:
     """The first token that is not one of those with a meaning: padding, an image's place."""
     special: set[int] = set()
     for part in (config, getattr(config, "text_config", None)):
-        for key, value in vars(part).items() if part is not None else ():
+        for key, value in getattr(part, "__dict__", {}).items():
             if key.endswith(("_id", "_index", "_ids")):
                 special.update(item for item in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(item, int))
     return next(token for token in range(5, 10000) if token not in special)

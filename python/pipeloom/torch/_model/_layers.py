@@ -42,7 +42,7 @@ def _size(parameters: Iterator[torch.Tensor]) -> int:
 def find_lists(model: torch.nn.Module) -> list[LayerList]:
     """Containers of modules that lie in no other one's item.
 
-    A list holds layers if one of its items has modules of its own. A Sequential is a list only if it holds half of the parameters: most are
+    A list holds layers if one of its items has modules of its own, or is of no class of torch.nn. A Sequential is a list only if it holds half of the parameters: most are
     small chains such as projectors.
     """
     found: list[LayerList] = []
@@ -58,7 +58,7 @@ def find_lists(model: torch.nn.Module) -> list[LayerList]:
         big = 2 * layers.parameters >= whole
         if not layers.parameters or (isinstance(module, torch.nn.Sequential) and not big):
             continue
-        if big or any(next(item.children(), None) is not None for _, item in layers.items):
+        if big or any(next(item.children(), None) is not None or not type(item).__module__.startswith("torch.nn.") for _, item in layers.items):
             found.append(layers)
             inside += [f"{item}." for item, _ in layers.items]
     return found

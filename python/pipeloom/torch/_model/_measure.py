@@ -19,7 +19,7 @@ class Counted:
     `flops`: of forward, gradient of the input, gradient of the weights. `kept`: bytes that its forward leaves for its backward, its input among
     them, without parameters and what all layers share; `kept_for_weights` is the part of them that products with weights read, `input_bytes`
     what is left of `kept` where the layer is computed again, `gradient_bytes` what products with weights make. `idle`: elements of its weights that a
-    token does not pass, those of experts that it is not sent to. `hidden_bytes`: alive behind
+    token does not pass, those of experts that it is not sent to; `crowded`: experts that multiply every token, though a router chooses, 0 if none do. `hidden_bytes`: alive behind
     the forward though autograd does not name them. `no_gradient`: parameters that the backward did not reach.
     """
 
@@ -29,6 +29,7 @@ class Counted:
     input_bytes: int
     gradient_bytes: int
     idle: int
+    crowded: int
     hidden_bytes: int
     elementwise: tuple[int, int]
     kernels: tuple[int, int]
@@ -68,6 +69,7 @@ def measure(layer: torch.nn.Module, run: Callable[..., Any], args: Any, kwargs: 
         input_bytes=sum(given.values()),
         gradient_bytes=forward.outputs,
         idle=_idle(forward, states),
+        crowded=_crowded(forward, states),
         hidden_bytes=_hidden(alive, set(storages) | outputs, [*weights, *tensors_of((args, kwargs))]),
         elementwise=(forward.elementwise, whole.elementwise),
         kernels=(forward.kernels, whole.kernels),
@@ -120,11 +122,20 @@ def _backward(layer: torch.nn.Module, out: Any, states: list[torch.Tensor]) -> t
     return input_pass, whole, tuple(name for (name, _), gradient in zip(named, found[len(states):]) if gradient is None)
 
 
+def _tokens(states: list[torch.Tensor]) -> int:
+    return states[0].numel() // states[0].shape[-1] if states and states[0].dim() else 0
+
+
+def _crowded(forward: Counter, states: list[torch.Tensor]) -> int:
+    """Groups of a product with weights that see all tokens each."""
+    return max((product.groups for product in forward.products if product.groups > 1 and product.rows == product.groups * _tokens(states)), default=0)
+
+
 def _idle(forward: Counter, states: list[torch.Tensor]) -> int:
     """Elements of weights in products, but those that the products of one token amount to."""
-    if not states or not states[0].dim():
+    tokens = _tokens(states)
+    if not tokens:
         return 0
-    tokens = max(1, states[0].numel() // states[0].shape[-1])
     passed = sum(product.flops * times for product, times in forward.products.items()) // (2 * tokens)
     return max(0, sum(forward.used.values()) - passed)
 

@@ -305,11 +305,24 @@ def _notes_of(kind: Kind) -> Iterator[str]:
     yield from _notes_of_code(counted, what)
 
 
+def _listed(counted: Counted) -> int:
+    """FLOPs of products with weights and of fused attention, over the whole square."""
+    out = sum(product.flops * times for product, times in counted.products)
+    for call, times in counted.attention:
+        out += 2 * call.batch * call.queries * call.keys * call.heads * (call.qk_dim + call.v_dim) * times
+    return out
+
+
 def _notes_of_code(counted: Counted, what: str) -> Iterator[str]:
     """Where the code does more, or in other pieces, than a kernel made for it would."""
     inner = sum(product.flops * times for product, times in counted.inner)
     scores: Optional[int] = max((product.rows * product.outputs // product.groups for product, _ in counted.inner), default=None)
     if counted.flops[0] and inner > counted.flops[0] // 100 and scores is not None:
         yield f"{what}: {100 * inner // counted.flops[0]} % of the forward's FLOPs are products of activations in plain torch; a fused kernel keeps and computes less"
+    other = counted.flops[0] - inner - _listed(counted)
+    if counted.flops[0] and other > counted.flops[0] // 100:
+        yield f"{what}: {100 * other // counted.flops[0]} % of the forward's FLOPs are neither products nor attention (convolutions); a file has no time for them"
+    if counted.crowded:
+        yield f"{what}: {counted.crowded} experts multiply every token; what the router chooses is less"
     if counted.kernels[0] > 500:
         yield f"{what}: {counted.kernels[0]} small operations in the forward, a loop in plain torch; a kernel for it computes and keeps something else"

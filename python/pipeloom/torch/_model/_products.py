@@ -86,6 +86,8 @@ _PRODUCTS = {
 }
 # In names of operations that multiply and are in no table.
 _SUSPECT = ("mm", "conv", "linear", "attention", "lstm", "gru", "rnn", "einsum", "matmul", "cdist")
+# Kernels of torch.nn.attention.varlen: the first seven arguments are alike.
+_PACKED = ("_flash_attention_forward", "_varlen_attn")
 _NATIVE = ("aten", "prim", "prims")
 
 
@@ -125,7 +127,9 @@ class Counter(TorchDispatchMode):
             self._see_product(name, args, out)
         elif func.overloadpacket in flop_registry:
             self.flops += int(flop_registry[func.overloadpacket](*args, **kwargs, out_val=out))
-            if "scaled_dot_product" in name and "backward" not in name:
+            if name in _PACKED:
+                self._see_packed(args, kwargs)
+            elif "scaled_dot_product" in name and "backward" not in name:
                 self._see_attention(args)
         elif namespace not in _NATIVE or any(part in name for part in _SUSPECT):
             self.unseen[f"{namespace}::{name}"] += 1
@@ -152,6 +156,15 @@ class Counter(TorchDispatchMode):
     def _see_attention(self, args: Any) -> None:
         query, key, value = (tuple(tensor.shape) for tensor in args[:3])
         self.attention[Attention(query[0], query[2], key[2], query[1], key[1], query[3], value[3], self._pairs())] += 1
+
+    def _see_packed(self, args: Any, kwargs: Any) -> None:
+        """Queries, keys and values as [tokens, heads, width], samples of at most so many tokens one after the other."""
+        query, key, value, _, _, queries, keys = args[:7]
+        window = args[9] if len(args) > 9 else kwargs.get("window_size")
+        causal = any(item is True for item in args[7:9]) or list(window or ()) == [-1, 0]
+        pairs = queries * (queries + 1) // 2 if causal else queries * keys
+        sizes = (query.shape[0] // queries, queries, keys, query.shape[-2], key.shape[-2], query.shape[-1], value.shape[-1])
+        self.attention[Attention(*sizes, pairs)] += 1
 
     def _see_other(self, args: Any, kwargs: Any, out: Any) -> None:
         inputs = [item for item in tree_flatten((args, kwargs))[0] if isinstance(item, torch.Tensor)]
