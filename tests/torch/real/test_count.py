@@ -176,7 +176,7 @@ def test_experts_that_multiply_every_token_are_said() -> None:
 
     counted = count(Model([Crowd()]))
     assert counted.kinds[0].counted.flops[0] == 4 * 2 * T * H * H
-    assert "A (Crowd): 4 experts multiply every token; what the router chooses is less" in counted.notes
+    assert "A (Crowd): all 4 groups of weights multiply every token; where a router chooses among them the model needs less" in counted.notes
 
 
 def test_work_that_is_neither_product_nor_attention_is_said() -> None:

@@ -67,7 +67,7 @@ def _of_transformers(source: Any, dtype: torch.dtype, attention: str, values: Va
         except ValueError as error:
             if kind == kinds[-1] or "attention" not in str(error).lower():
                 raise InputError(f"transformers does not build this configuration: {_line(error)}") from error
-            notes.append(f"attention: {made.model_type} has no scaled_dot_product_attention, its eager one keeps scores of S x S")
+            notes.append(f"attention: {made.model_type} has no scaled_dot_product_attention; what attention it has keeps scores of S x S")
         except (TypeError, AttributeError, KeyError, AssertionError, ImportError, RuntimeError) as error:
             raise InputError(f"transformers does not build this configuration: {type(error).__name__}: {_line(error)}") from error
     raise AssertionError("the last implementation returns or raises")

@@ -19,7 +19,7 @@ class Counted:
     `flops`: of forward, gradient of the input, gradient of the weights. `kept`: bytes that its forward leaves for its backward, its input among
     them, without parameters and what all layers share; `kept_for_weights` is the part of them that products with weights read, `input_bytes`
     what is left of `kept` where the layer is computed again, `gradient_bytes` what products with weights make. `idle`: elements of its weights that a
-    token does not pass, those of experts that it is not sent to; `crowded`: experts that multiply every token, though a router chooses, 0 if none do. `hidden_bytes`: alive behind
+    token does not pass, those of experts that it is not sent to; `crowded`: groups of weights (experts) that all multiply every token, 0 if there are none. `hidden_bytes`: alive behind
     the forward though autograd does not name them. `no_gradient`: parameters that the backward did not reach.
     """
 

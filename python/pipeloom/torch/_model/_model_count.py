@@ -301,7 +301,7 @@ def _notes_of(kind: Kind) -> Iterator[str]:
     if counted.no_gradient:
         yield f"{what}: no gradient reaches {len(counted.no_gradient)} parameters, {counted.no_gradient[0]} .."
     if any(call.pairs is None for call, _ in counted.attention):
-        yield f"{what}: a mask was too large to be read, attention is counted over the whole square"
+        yield f"{what}: the numbers of a mask are not known, attention is counted over the whole square"
     yield from _notes_of_code(counted, what)
 
 
@@ -323,6 +323,6 @@ def _notes_of_code(counted: Counted, what: str) -> Iterator[str]:
     if counted.flops[0] and other > counted.flops[0] // 100:
         yield f"{what}: {100 * other // counted.flops[0]} % of the forward's FLOPs are neither products nor attention (convolutions); a file has no time for them"
     if counted.crowded:
-        yield f"{what}: {counted.crowded} experts multiply every token; what the router chooses is less"
+        yield f"{what}: all {counted.crowded} groups of weights multiply every token; where a router chooses among them the model needs less"
     if counted.kernels[0] > 500:
         yield f"{what}: {counted.kernels[0]} small operations in the forward, a loop in plain torch; a kernel for it computes and keeps something else"
