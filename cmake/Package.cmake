@@ -1,5 +1,5 @@
-# Debian packages: `cpack -G DEB` in a build folder writes pipeloom_<version>_<arch>.deb, and pipeloom-gui and pipeloom-mpi where these
-# programs are built. What they depend on follows from the libraries that they link (dpkg-shlibdeps).
+# Debian packages: `cpack -G DEB` in a build folder writes pipeloom_<version>_<arch>.deb, and pipeloom-gui where its
+# program is built. What they depend on follows from the libraries that they link (dpkg-shlibdeps).
 #
 # Besides the programs they hold completions for bash, zsh and fish and the man page, made by the program itself, and the ready
 # configurations as examples; the libraries for find_package(pipeloom) are in none.
@@ -29,7 +29,7 @@ endif()
 # ---- documents
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/pipeloom/examples" COMPONENT cli)
 set(components cli)
-foreach(component gui mpi)
+foreach(component gui)
   if(TARGET pipeloom-${component})
     list(APPEND components ${component})
   endif()
@@ -61,7 +61,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_CLI_DESCRIPTION "Simulator of pipeline-parallel training schedules
  Times, bubbles and memory of pipeline-parallel schedules, and a check for CI.")
 set(CPACK_COMPONENT_GUI_DESCRIPTION "Window of pipeloom: explore pipeline-parallel schedules by hand")
-set(CPACK_COMPONENT_MPI_DESCRIPTION "Sweeps of pipeloom over the ranks of an MPI job")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS pipeloom-gui)
 # Loaded when layers need it, which dpkg-shlibdeps does not see.
 if(PIPELOOM_BLAS_FOUND)

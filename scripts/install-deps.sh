@@ -12,7 +12,7 @@ readonly build_packages=(
   libboost-dev libcairo2-dev libcli11-dev libfmt-dev libopenblas-dev libsqlite3-dev nlohmann-json3-dev zlib1g-dev
   fonts-dejavu-core fonts-inter libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
-readonly test_packages=(catch2 iproute2 libopenmpi-dev munge openmpi-bin python3 slurm-wlm xdotool xvfb)
+readonly test_packages=(catch2 iproute2 munge openmpi-bin python3 slurm-wlm xdotool xvfb)
 readonly python_packages=(python3-dev python3-venv)
 readonly ci_packages=(ccache chromium clang clang-format clang-tidy libbenchmark-dev libxml2-utils python3-jsonschema python3-yaml shellcheck)
 

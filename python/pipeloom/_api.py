@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import tempfile
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from . import _core, _program
+from . import _cluster, _core, _program
 from ._errors import InputError
 from ._results import Comparison, Plan, Result, Sweep, Validation
 from ._run import Run, _again
@@ -263,25 +264,69 @@ def compare(*runs: Run | Source) -> Comparison:
 
 def sweep(
     grid: Mapping[str, Any] | str | os.PathLike[str], *, threads: int = 0, shard: tuple[int, int] = (1, 1),
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | None = None, client: Any = None, parts: int | None = None, retries: int = 3,
 ) -> Sweep:
-    """Runs every point of a grid (docs/sweeps.md) on all cores.
+    """Runs every point of a grid (docs/sweeps.md) on all cores, or on the workers of a ``client``.
 
     ``progress(done, all)`` is called now and then from the thread that called; its False ends the sweep. So does Ctrl-C: what is there comes
     back, with ``complete`` False and ``interrupted`` True. ``shard=(2, 7)`` runs the second of seven parts, as ``pipeloom sweep --shard 2/7`` deals
     them out; ``Sweep.joined`` puts parts together.
 
+    ``client`` is a ``dask.distributed.Client``, the module ``ray`` or an executor of ``concurrent.futures``. Its workers, which need Pipeloom, get ``parts``
+    shards (four for each worker's thread unless given, no more than points); one that fails or whose worker dies is tried again, ``retries`` times. ``threads`` are
+    those of each worker, 1 unless given. The result is that of one process.
+
     >>> len(sweep({"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "zb-h1"]}}))
     2
     """
+    text, name = _text_of_grid(grid)
+    if client is None:
+        return Sweep(_core.sweep(text, name, threads, shard, progress))
+    if shard != (1, 1):
+        raise InputError("shard and client are given, and a client deals out shards itself; leave one out")
+    return _sweep_on(client, text, name, threads or 1, progress, parts, retries)
+
+
+def _text_of_grid(grid: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[str, str]:
+    """The grid's JSON, and what it is called in errors."""
     if isinstance(grid, Mapping):
-        return Sweep(_core.sweep(json.dumps(plain(grid)), "grid", threads, shard, progress))
+        return json.dumps(plain(grid)), "grid"
     path = os.fspath(grid)
     try:
-        text = Path(path).read_text()
+        return Path(path).read_text(), path
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path) from error
-    return Sweep(_core.sweep(text, path, threads, shard, progress))
+
+
+def _part_of_sweep(text: str, name: str, threads: int, count: int, part: int) -> tuple[Sweep, list[int]]:
+    """The points of one shard alone, and their places in the grid."""
+    whole = Sweep(_core.sweep(text, name, threads, (part, count), None))
+    places = [place for place, point in enumerate(whole.points) if point["status"]]
+    whole.points = [whole.points[place] for place in places]
+    return whole, places
+
+
+def _sweep_on(
+    client: Any, text: str, name: str, threads: int, progress: Callable[[int, int], object] | None, parts: int | None, retries: int,
+) -> Sweep:
+    # Nothing is done yet: every point with its settings.
+    whole = Sweep(_core.sweep(text, name, 1, (1, 1), lambda _done, _all: False))
+    for point in whole.points:
+        point.update(dict.fromkeys(whole.metrics), status="", error="")
+    count = min(parts if parts is not None else 4 * _cluster.workers_of(client), max(1, len(whole)))
+    if count < 1:
+        raise InputError(f"parts is {count}; give at least 1")
+    ended = done = 0
+    for found, places in _cluster.parts(client, functools.partial(_part_of_sweep, text, name, threads, count), count, retries):
+        for place, point in zip(places, found.points, strict=True):
+            whole.points[place] = point
+        ended += 1
+        done += len(places)
+        if progress is not None and progress(done, len(whole)) is False:
+            break
+    whole.complete = done == len(whole)
+    whole.interrupted = ended < count
+    return whole
 
 
 __all__: Sequence[str] = ["calibrate", "compare", "convert", "estimate", "explain", "plan", "read", "schedules", "simulate", "sweep", "validate"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One sweep on the engines that a user has, which must all give the bytes of a single run.
 
-    cluster_test.py --pipeloom PROGRAM [--pipeloom-mpi PROGRAM] shards|kubernetes|mpi|mpi-ends|slurm|no-mpi
+    cluster_test.py --pipeloom PROGRAM shards|kubernetes|mpirun|slurm|no-mpi
 
 Exits 77 where the engine is not installed, saying how to install it.
 """
@@ -14,8 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-import uuid
 from pathlib import Path
 
 import slurm_cluster
@@ -130,101 +128,22 @@ def test_kubernetes(sweep, _arguments):
     sweep.check("scripts of the indexed Job and of the merge")
 
 
-# ---- MPI --------------------------------------------------------------------------------------------------------------
+# ---- mpirun ---------------------------------------------------------------------------------------------------------
 
 
-class MpiJob:
-    """mpirun with 4 ranks, found by a mark in their environment."""
-
-    def __init__(self, sweep, arguments, out, *mpirun_options):
-        self.out = sweep.folder / out
-        self.program = Path(arguments.pipeloom_mpi).name
-        self.mark = str(uuid.uuid4())
-        env = dict(os.environ, PIPELOOM_TEST_JOB=self.mark, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
-        command = ["mpirun", "-n", "4", *mpirun_options, arguments.pipeloom_mpi, "sweep", "grid.json", "-o", out]
-        self.process = subprocess.Popen(command, cwd=sweep.folder, env=env, text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, preexec_fn=slurm_cluster.die_with_parent)
-
-    def ranks(self):
-        """Process of each rank that lives."""
-        found = {}
-        for entry in Path("/proc").iterdir():
-            try:
-                if not entry.name.isdigit() or not (entry / "exe").resolve().name == self.program:
-                    continue
-                env = dict(word.split("=", 1) for word in (entry / "environ").read_text().split("\0") if "=" in word)
-            except (OSError, UnicodeDecodeError):
-                continue
-            if env.get("PIPELOOM_TEST_JOB") == self.mark and "OMPI_COMM_WORLD_RANK" in env:
-                found[int(env["OMPI_COMM_WORLD_RANK"])] = int(entry.name)
-        return found
-
-    def kill(self, rank, after_bytes):
-        """Kills a rank as soon as the result has so many bytes."""
-        end = time.monotonic() + 60
-        while not self.out.exists() or self.out.stat().st_size < after_bytes:
-            if self.process.poll() is not None:
-                raise Failed(f"the job ended before a rank was killed:\n{self.said()}")
-            require(time.monotonic() < end, "the result does not grow")
-            time.sleep(0.002)
-        os.kill(self.ranks()[rank], signal.SIGKILL)
-
-    def said(self):
-        return self.process.communicate(timeout=90)[0]
-
-    def end(self):
-        """Whatever happened, nothing is left behind."""
-        if self.process.poll() is None:
-            self.process.kill()
-        for process in self.ranks().values():
-            os.kill(process, signal.SIGKILL)
-        self.process.communicate()
-
-
-def require_open_mpi(arguments):
-    if not arguments.pipeloom_mpi or not shutil.which("mpirun"):
-        raise Skipped("MPI is not installed: scripts/install-deps.sh test, then configure the build anew")
+def test_mpirun(sweep, _arguments):
+    """Each rank of the job runs the shard of its number."""
+    if not shutil.which("mpirun"):
+        raise Skipped("mpirun is not installed: scripts/install-deps.sh test")
     version = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout
     if "Open MPI" not in version:
         raise Skipped(f"mpirun is not Open MPI's: {version.splitlines()[:1]}")
-
-
-def test_mpi(sweep, arguments):
-    require_open_mpi(arguments)
-    for victims in ([2], [1, 2, 3]):
-        job = MpiJob(sweep, arguments, f"mpi{len(victims)}.jsonl", "--enable-recovery")
-        try:
-            for rank in victims:
-                job.kill(rank, len(sweep.single) // 20)
-            said = job.said()
-            for rank in victims:
-                require(re.search(rf"warning: rank {rank} .* is gone; the work that it had", said), f"rank {rank}: {said}")
-            require(job.process.returncode == 0, f"status {job.process.returncode}: {said}")
-            require(job.ranks() == {}, f"ranks are left: {job.ranks()}")
-        finally:
-            job.end()
-        sweep.check(f"4 ranks, {len(victims)} killed", job.out.name)
-
-
-def test_mpi_ends(sweep, arguments):
-    """Without recovery, and where rank 0 dies: the job ends, and --resume goes on."""
-    require_open_mpi(arguments)
-    for rank, options in ((2, []), (0, ["--enable-recovery"])):
-        job = MpiJob(sweep, arguments, f"ends{rank}.jsonl", *options)
-        try:
-            job.kill(rank, len(sweep.single) // 20)
-            said = job.said()
-            require(job.ranks() == {}, f"ranks are left: {job.ranks()}\n{said}")
-        finally:
-            job.end()
-        begun = job.out.read_bytes()
-        # mpirun takes about a second to end the others: on a fast machine rank 0 is done before.
-        require(rank != 0 or len(begun) < len(sweep.single), f"rank 0 was killed, and the file is complete\n{said}")
-        require(sweep.single.startswith(begun[: begun.rfind(b"\n") + 1]),
-                f"after rank {rank} died the file is no beginning of the result\n{said}")
-        run(sweep.pipeloom, "sweep", "grid.json", "-o", job.out.name, "--resume", "-q", cwd=sweep.folder)
-        sweep.check(f"rank {rank} of 4 killed, then resumed", job.out.name)
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+               OMPI_MCA_hwloc_base_binding_policy="none", PIPELOOM=str(sweep.pipeloom))
+    rank = 'exec "$PIPELOOM" sweep grid.json -q -j 1 --shard auto/4 -o "rank.$((OMPI_COMM_WORLD_RANK + 1)).jsonl"'
+    run("mpirun", "-n", "4", "bash", "-c", rank, cwd=sweep.folder, env=env)
+    run(sweep.pipeloom, "merge", *(f"rank.{i}.jsonl" for i in range(1, 5)), "-o", OUT, cwd=sweep.folder)
+    sweep.check("4 ranks of mpirun and merge")
 
 
 def test_no_mpi(sweep, _arguments):
@@ -267,14 +186,13 @@ def test_slurm(sweep, _arguments):
         sweep.check("after a grid that does not fit the files")
 
 
-TESTS = {"shards": test_shards, "kubernetes": test_kubernetes, "mpi": test_mpi, "mpi-ends": test_mpi_ends,
+TESTS = {"shards": test_shards, "kubernetes": test_kubernetes, "mpirun": test_mpirun,
          "slurm": test_slurm, "no-mpi": test_no_mpi}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pipeloom", required=True)
-    parser.add_argument("--pipeloom-mpi", default="")
     parser.add_argument("test", choices=TESTS)
     arguments = parser.parse_args()
     arguments.pipeloom = str(Path(arguments.pipeloom).resolve())

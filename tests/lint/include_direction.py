@@ -115,7 +115,6 @@ MAY_INCLUDE = {
     "cli/pages": ["sim/*", "schedules", "study/*", "executor/*", "cli"],
     "cli/sweep": ["sim/*", "schedules", "study/*", "cli", "cli/pages"],
     "cli/commands": ["sim/*", "schedules", "study/*", "executor/*", "cli", "cli/run", "cli/pages", "cli/sweep"],
-    "cli/mpi": ["sim/*", "schedules", "study/*", "executor/net", "cli", "cli/sweep"],
     # What a program may use is enough for Python.
     "python/bindings": [],
     "cli/cuda": ["sim/*", "study/*", "executor/*", "executor/cuda/*", "cli", "cli/run"],

@@ -1,6 +1,6 @@
 #pragma once
 
-// A sweep in pieces: consecutive combinations whose lines one worker writes. Threads, MPI ranks and shards all work on
+// A sweep in pieces: consecutive combinations whose lines one worker writes. Threads and shards all work on
 // these, so that their files are made of the same bytes. Where one piece ends and the next begins shows in no file.
 
 #include <atomic>
