@@ -57,8 +57,7 @@ std::string counted(const study::CheckResult& result) {
                                      [verdict](const auto& change) { return change.verdict == verdict; });
     if (count > 0) out += fmt::format(", {} {}", count, study::name_of(verdict));
   }
-  if (!result.unexpected.empty())
-    out += fmt::format(", {} with an unexpected status", result.unexpected.size());
+  if (!result.unexpected.empty()) out += fmt::format(", {} not as expected", result.unexpected.size());
   return out;
 }
 
@@ -85,6 +84,7 @@ void write_check(io::JsonWriter& out, const study::CheckResult& result) {
         .member("status", one.status)
         .member("expected", one.expect)
         .member("error", one.error)
+        .member("over_limits", one.over_limits)
         .close();
   out.close(2).line(2).key("changes").array();
   for (const study::Change& change : result.changes)
@@ -136,8 +136,12 @@ ExitCode run_check(const SuiteOptions& options) {
   else
     print(text);
   write_outputs(options.gate, result);
+  if (result.any_failed()) {
+    say("error: not every case could be run; the others were\n");
+    return ExitCode::BadInput;
+  }
   const bool fine = result.updated ? result.unexpected.empty() : result.passed();
-  if (!fine && !result.updated)
+  if (!result.changes.empty() && !result.updated)
     say("error: the suite differs from its baseline; if that is what you want, run it with --update\n");
   return fine ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
@@ -147,7 +151,9 @@ ExitCode run_check(const SuiteOptions& options) {
 Run check(OptionList& list) {
   auto options = std::make_shared<SuiteOptions>();
   list.set_footer(
-      "\nExit codes: 0 all as in the baseline, 1 something changed, for better or worse, 2 wrong input.");
+      "\nExit codes: 0 all as in the baseline, 1 something changed or is beyond a limit, 2 wrong input: also "
+      "if\n"
+      "a case could not be run; the others still are.");
   list.positional("SUITE", options->suite, "FILE", "Suite file").required();
   list.flag("--update", options->update, "Write the baseline anew and say what changed");
   list.option("--only", options->check.only, "GLOB",

@@ -127,8 +127,10 @@ std::string summary(const CheckResult& result, std::size_t max_bytes) {
   page.add_table(
       "\n| case | what | before | after | change | verdict |\n| --- | --- | ---: | ---: | ---: | --- |\n",
       change_rows(result, verdicts), "changes are");
-  if (!result.passed() && !result.updated && !result.failure)
-    (void)page.add("\nIf these changes are wanted, run `pipeloom check --update` and commit the baseline.\n");
+  if (!result.changes.empty() && !result.updated && !result.failure)
+    (void)page.add(fmt::format(
+        "\nIf these changes are wanted, run `pipeloom check {} --update` and commit the baseline.\n",
+        plain(shortened(result.suite_path, 200))));
   const auto metrics = metric_rows(result);
   if (!metrics.empty() && page.add(metric_heading(result))) {
     page.add_table("", metrics, "cases are");

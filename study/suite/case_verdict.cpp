@@ -7,6 +7,8 @@
 #include <charconv>
 #include <optional>
 
+#include "sim/base/number_text.hpp"
+
 namespace pipeloom::study::gate {
 namespace {
 
@@ -103,7 +105,7 @@ std::string relative_change(const Change& change) {
   const auto before = number_of(change.before);
   const auto after = number_of(change.after);
   if (metric_of(change) == nullptr || !before || !after || *before == 0) return "";
-  return fmt::format("{:+.3g} %", 100 * (*after / *before - 1));
+  return change_text(*after / *before - 1);
 }
 
 std::string_view direction_of(const Change& change) {
@@ -175,6 +177,7 @@ std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict&
 }
 
 std::string unexpected_text(const CaseResult& row) {
+  if (row.status == row.expect) return fmt::format("{}", fmt::join(row.over_limits, "; "));
   return fmt::format("expected {}, got {}{}{}", row.expect, row.status, row.error.empty() ? "" : ": ",
                      row.error);
 }

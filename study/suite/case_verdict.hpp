@@ -37,7 +37,7 @@ struct CaseVerdict {
 /// Those that are not Fine, the worst first, else in the same order.
 [[nodiscard]] std::vector<CaseVerdict> failing(std::vector<CaseVerdict> verdicts);
 
-/// "+1.25 %" between two numbers, "" between anything else and from zero.
+/// "+1.2 %" between two numbers, "" between anything else and from zero.
 [[nodiscard]] std::string relative_change(const Change& change);
 /// "lower is better", "higher is better"; "" for what has no direction.
 [[nodiscard]] std::string_view direction_of(const Change& change);
@@ -46,14 +46,14 @@ struct CaseVerdict {
 /// How far the metric may move: "may move by 0.5 or 2 %"; "" without a tolerance.
 [[nodiscard]] std::string tolerance_text(const CheckResult& result, const Change& change);
 
-/// One line: "makespan 39.6 -> 41.6 (+5.05 %): worse, lower is better".
+/// One line: "makespan 39.6 -> 41.6 (+5.1 %): worse, lower is better".
 [[nodiscard]] std::string sentence(const CheckResult& result, const Change& change);
 /// One line on a case that is not Fine: what is wrong, or its worst change and how many more there are.
 [[nodiscard]] std::string headline(const CheckResult& result, const CaseVerdict& verdict);
 /// Everything on a case that is not Fine, a line each: the status that nobody expects, then every change.
 [[nodiscard]] std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict& verdict);
 
-/// "expected ok, got illegal: <error line>". REQUIRES: !row.as_expected().
+/// "expected ok, got illegal: <error line>", or "bubble_ratio is 0.2727, above its limit of 0.2". REQUIRES: !row.as_expected().
 [[nodiscard]] std::string unexpected_text(const CaseResult& row);
 
 }  // namespace pipeloom::study::gate

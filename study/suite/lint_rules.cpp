@@ -22,6 +22,7 @@ constexpr LintRule kRules[] = {
     {"hang", "The queues wait for each other in a cycle: the schedule never ends."},
     {"idle-rank", "A rank has nothing to do."},
     {"illegal", "The schedule breaks a rule."},
+    {"limit", "A metric is beyond the limit that the suite sets it."},
     {"message-hang", "Sends and receives wait for each other in a cycle: the program never ends."},
     {"message-order",
      "Ranks wait for each other where messages keep their order; where receives are only posted the program "

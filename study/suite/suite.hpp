@@ -2,11 +2,13 @@
 
 // Suites and baselines: what `check` runs, and what it compares with.
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <pipeloom/error.hpp>
 #include "sim/io/json/json_value.hpp"
 #include "study/report/metric.hpp"
 #include "study/run/evaluate.hpp"
@@ -30,7 +32,11 @@ struct SuiteCase {
   std::string schedule_file;
   /// "ok", "illegal", "deadlock" or "over_memory".
   std::string expect = "ok";
+  /// The worst value that a metric may have, by its name: the most, or the least where more is better. The case's own and the suite's.
+  std::map<std::string, double> limits;
   Where where;  ///< of the case in the suite; of the pattern for a case that a "glob" made
+  /// Set if a file of the case cannot be read: it has no result, and the others have theirs.
+  std::optional<InputError> broken;
 };
 
 struct Suite {
@@ -38,12 +44,13 @@ struct Suite {
   std::string baseline_path;
   std::vector<std::string> metrics;  ///< no name twice
   std::map<std::string, Tolerance> tolerance;
+  std::map<std::string, double> limits;  ///< of every case; of metrics of the suite
   std::vector<SuiteCase> cases;
 };
 
 /// Reads a suite; names of files in it are relative to its folder, a "glob" becomes one case per file in name order, of the
-/// schedule if the file holds one, else of the configuration. Throws InputError for anything unknown, duplicate names, files that
-/// cannot be read, and globs that match nothing.
+/// schedule if the file holds one, else of the configuration. Throws InputError for anything unknown, duplicate names, limits of
+/// metrics that the suite does not list, and globs that match nothing. A case whose file cannot be read is there, and broken.
 [[nodiscard]] Suite read_suite(const std::string& path);
 /// The same for a text that is read already; `path` is where it stands.
 [[nodiscard]] Suite parse_suite(const io::Document& document, const std::string& path);
@@ -51,8 +58,9 @@ struct Suite {
 /// What one case gave. What comes before `error` is also a row of the baseline.
 struct CaseResult {
   std::string name;
-  std::string input;   ///< fingerprint (study/text/fingerprint.hpp) of configuration and schedule files
-  std::string status;  ///< "ok", "illegal" (also: refused), "deadlock", "over_memory"
+  std::string input;  ///< fingerprint (study/text/fingerprint.hpp) of configuration and schedule files
+  std::string
+      status;  ///< "ok", "illegal" (also: refused), "deadlock", "over_memory"; "failed" without a result: never expected
   /// Metric name -> value text as in the report, in the suite's order. Empty unless status is "ok" or "over_memory".
   std::vector<std::pair<std::string, std::string>> metrics;
   std::string orders;    ///< fingerprint of the queues
@@ -61,13 +69,16 @@ struct CaseResult {
   std::string expect = "ok";
   Where where;                    ///< of the case in the suite
   std::string time_unit;          ///< "ms"; "" if it did not run
-  std::vector<Finding> findings;  ///< all that is wrong; none if status is "ok"
+  std::vector<Finding> findings;  ///< all that is wrong; none if status is "ok" and all limits hold
+  /// "bubble_ratio is 0.2727, above its limit of 0.2": of each metric beyond its limit.
+  std::vector<std::string> over_limits;
 
-  [[nodiscard]] bool as_expected() const { return status == expect; }
+  [[nodiscard]] bool failed() const { return status == "failed"; }
+  [[nodiscard]] bool as_expected() const { return status == expect && over_limits.empty(); }
 };
 
-/// Runs one case; what refuses its input becomes its status, error and findings. Throws InputError if its schedule file cannot be
-/// read, or if the run needs more memory than the limits allow: neither says anything about the case.
+/// Runs one case; what refuses its input becomes its status, error and findings. A file that cannot be read, and a run that needs more memory
+/// than it may use, are no result: the status is then "failed".
 [[nodiscard]] CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics,
                                   const Limits& limits);
 
@@ -90,7 +101,7 @@ struct CheckResult {
   std::map<std::string, Tolerance> tolerance;
   std::vector<CaseResult> results;  ///< in suite order
   std::vector<Change> changes;      ///< by case
-  /// Cases whose status is not what the suite expects: "name: expected ok, got illegal: <error line>".
+  /// Cases whose status is not what the suite expects, or beyond a limit: "name: expected ok, got illegal: <error line>".
   std::vector<std::string> unexpected;
   /// The changes have been written into the baseline.
   bool updated = false;
@@ -99,6 +110,10 @@ struct CheckResult {
   /// No difference that counts, nothing unexpected: `check` exits with 0. An improvement counts as a difference: the
   /// baseline has to be updated for it.
   [[nodiscard]] bool passed() const { return changes.empty() && unexpected.empty() && !failure; }
+  /// A case has no result.
+  [[nodiscard]] bool any_failed() const {
+    return std::any_of(results.begin(), results.end(), [](const CaseResult& one) { return one.failed(); });
+  }
 };
 
 struct CheckOptions {

@@ -83,14 +83,30 @@ std::map<std::string, Tolerance> read_tolerances(const Value& object) {
   return out;
 }
 
+/// The worst values that metrics of the suite may have.
+std::map<std::string, double> read_limits(const Value& object, const std::vector<std::string>& metrics) {
+  std::map<std::string, double> out;
+  require(object, ValueKind::Object, "\"limits\"");
+  for (std::size_t i = 0; i < object.keys().size(); ++i) {
+    const std::string name(find_metric(object.keys()[i].name, object.where_key(i)).name);
+    if (std::find(metrics.begin(), metrics.end(), name) == metrics.end())
+      throw InputError(
+          object.where_key(i),
+          fmt::format("{} has a limit, but the suite does not measure it; add it to \"metrics\"", name));
+    const Value& number = require(object.items()[i], ValueKind::Number, "the limit of " + name);
+    out[name] = std::strtod(number.text().c_str(), nullptr);
+  }
+  return out;
+}
+
 /// Reads the cases of one suite.
 class CaseReader {
  public:
-  explicit CaseReader(std::string suite_path) : suite_path_(std::move(suite_path)) {}
+  explicit CaseReader(const Suite& suite) : suite_(suite) {}
 
   void read(const Value& item) {
     require(item, ValueKind::Object, "a case");
-    require_keys(item, "a case", {"name", "config", "schedule", "set", "expect", "glob"});
+    require_keys(item, "a case", {"name", "config", "schedule", "set", "expect", "limits", "glob"});
     if (item.find("glob") != nullptr)
       read_glob(item);
     else
@@ -107,7 +123,7 @@ class CaseReader {
       one.schedule_file = path_of(require(*schedule, ValueKind::String, "\"schedule\""));
     if (config != nullptr && config->is(ValueKind::String)) {
       one.config_file = path_of(*config);
-      one.config = parse(one.config_file, load(one.config_file, config->where()));
+      keep_broken(one, [&] { one.config = parse(one.config_file, load(one.config_file, config->where())); });
     } else if (config != nullptr) {
       require(*config, ValueKind::Object, "\"config\" (a configuration, or the path of one)");
       one.config = io::Document(*config);
@@ -118,7 +134,7 @@ class CaseReader {
   }
 
   void read_glob(const Value& item) {
-    require_keys(item, "a case with \"glob\"", {"glob", "set", "expect"});
+    require_keys(item, "a case with \"glob\"", {"glob", "set", "expect", "limits"});
     const Value& glob = member(item, "glob", ValueKind::String);
     const std::filesystem::path pattern = path_of(glob);
     std::vector<std::filesystem::path> found = files_in(pattern.parent_path(), glob);
@@ -155,6 +171,11 @@ class CaseReader {
   /// A file that a pattern found: a schedule if it reads as one, else a configuration.
   static SuiteCase read_matched(const std::string& path, const Where& where) {
     SuiteCase one;
+    keep_broken(one, [&] { read_matched_into(one, path, where); });
+    return one;
+  }
+
+  static void read_matched_into(SuiteCase& one, const std::string& path, const Where& where) {
     const std::string text = load(path, where);
     const io::Format* format = io::format_by_content(text);
     io::Document document;
@@ -165,7 +186,17 @@ class CaseReader {
       one.config_file = path;
       one.config = std::move(document);
     }
-    return one;
+  }
+
+  /// What refuses a file of one case must not keep the others from their results.
+  template <class Read>
+  static void keep_broken(SuiteCase& one, const Read& read) {
+    if (one.broken) return;
+    try {
+      read();
+    } catch (const InputError& error) {
+      one.broken = error;
+    }
   }
 
   /// A value without effect is a mistake.
@@ -190,8 +221,8 @@ class CaseReader {
       throw InputError(item.where(),
                        fmt::format("the case name '{}' is {}; give every case a name of its own",
                                    shortened(name, 64), name.empty() ? "empty" : "there twice"));
-    io::inline_costs_file(one.config);
-    if (const Value* set = item.find("set")) {
+    keep_broken(one, [&] { io::inline_costs_file(one.config); });
+    if (const Value* set = item.find("set"); set != nullptr && !one.broken) {
       require(*set, ValueKind::Object, "\"set\"");
       for (std::size_t i = 0; i < set->keys().size(); ++i) {
         if (!one.schedule_file.empty()) require_not_of_schedule(set->keys()[i].name, set->where_key(i));
@@ -203,11 +234,14 @@ class CaseReader {
       if (std::find(kStatuses.begin(), kStatuses.end(), one.expect) == kStatuses.end())
         throw InputError::unknown_name(expect->where(), "status", shortened(one.expect, 64), kStatuses);
     }
+    one.limits = suite_.limits;
+    if (const Value* limits = item.find("limits"))
+      for (const auto& [metric, worst] : read_limits(*limits, suite_.metrics)) one.limits[metric] = worst;
     cases_.push_back(std::move(one));
   }
 
   [[nodiscard]] std::string path_of(const Value& value) const {
-    return io::relative_to(suite_path_, value.text());
+    return io::relative_to(suite_.path, value.text());
   }
 
   /// A missing file is the suite's fault; what is wrong inside a file, the file's.
@@ -223,7 +257,7 @@ class CaseReader {
     return io::Document::parse(text, path);
   }
 
-  std::string suite_path_;
+  const Suite& suite_;
   std::vector<SuiteCase> cases_;
   std::set<std::string> names_;
 };
@@ -237,7 +271,7 @@ Suite read_suite(const std::string& path) {
 
 Suite parse_suite(const io::Document& document, const std::string& path) {
   const Value& root = require(document.root(), ValueKind::Object, "a suite");
-  require_keys(root, "a suite", {"schema_version", "baseline", "metrics", "tolerance", "cases"});
+  require_keys(root, "a suite", {"schema_version", "baseline", "metrics", "tolerance", "limits", "cases"});
   require_version(root);
   Suite out;
   out.path = path;
@@ -250,7 +284,8 @@ Suite parse_suite(const io::Document& document, const std::string& path) {
     out.metrics.emplace_back(name);
   }
   if (const Value* tolerance = root.find("tolerance")) out.tolerance = read_tolerances(*tolerance);
-  CaseReader cases(path);
+  if (const Value* limits = root.find("limits")) out.limits = read_limits(*limits, out.metrics);
+  CaseReader cases(out);
   for (const Value& item : member(root, "cases", ValueKind::Array).items()) cases.read(item);
   out.cases = cases.take();
   return out;
@@ -347,13 +382,34 @@ void evaluate_file(const SuiteCase& one, const std::string& text, const std::vec
          metrics, out);
 }
 
-/// What refuses a case says what became of it. Throws it again if it says nothing about the case.
+/// What refuses a case says what became of it. Throws it again if it says nothing about any input.
 void record_error(const SuiteCase& one, const Error& error, CaseResult& out) {
   const Status status = status_of(error);
-  if (error.exit_code() != ExitCode::BadInput || status == Status::Failed) throw;
+  if (error.exit_code() != ExitCode::BadInput) throw;
   out.status = name_of(status);
   out.error = error.line();
   out.findings.push_back(finding(one, gate::rule_of(error), error.where(), error.what()));
+}
+
+/// A file that cannot be read leaves its case without a result.
+void record_failure(const InputError& error, CaseResult& out) {
+  out.status = name_of(Status::Failed);
+  out.error = error.line();
+  out.findings.push_back({std::string(gate::rule_of(error)), error.what(), error.where()});
+}
+
+/// Compares what was measured with the case's limits.
+void judge_limits(const SuiteCase& one, CaseResult& out) {
+  for (const auto& [name, text] : out.metrics) {
+    const auto limit = one.limits.find(name);
+    if (limit == one.limits.end()) continue;
+    const double value = std::strtod(text.c_str(), nullptr);
+    const bool more_is_better = find_metric(name).better == Better::Higher;
+    if (more_is_better ? value >= limit->second : value <= limit->second) continue;
+    out.over_limits.push_back(fmt::format("{} is {}, {} its limit of {}", name, text,
+                                          more_is_better ? "below" : "above", limit->second));
+    out.findings.push_back(finding(one, "limit", {}, out.over_limits.back()));
+  }
 }
 
 bool selected(const SuiteCase& one, const CheckOptions& options) {
@@ -383,6 +439,7 @@ void collect_unexpected(CheckResult& result) {
 void collect_changes(const Suite& suite, const CheckOptions& options,
                      const std::map<std::string, CaseResult>& rows, CheckResult& result) {
   for (const CaseResult& after : result.results) {
+    if (after.failed()) continue;
     const auto before = rows.find(after.name);
     if (before == rows.end()) {
       result.changes.push_back({after.name, "case", "", after.status, Verdict::New});
@@ -432,14 +489,25 @@ CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metric
   out.name = one.name;
   out.expect = one.expect;
   out.where = one.where;
+  if (one.broken) {
+    record_failure(*one.broken, out);
+    return out;
+  }
   // A file that is not there is no result: it must not pass for a case that is expected to be refused.
-  const std::string text = schedule_text(one);
-  out.input = input_fingerprint(one, text);
+  std::string text;
+  try {
+    text = schedule_text(one);
+    out.input = input_fingerprint(one, text);
+  } catch (const InputError& error) {
+    record_failure(error, out);
+    return out;
+  }
   try {
     if (one.schedule_file.empty())
       record(one, evaluate(io::read_run_config(one.config.root()), limits), metrics, out);
     else
       evaluate_file(one, text, metrics, limits, out);
+    judge_limits(one, out);
   } catch (const Error& error) {
     record_error(one, error, out);
   }
@@ -451,7 +519,9 @@ CheckResult check(const Suite& suite, const CheckOptions& options) {
   if (!std::filesystem::exists(suite.baseline_path, none))
     throw InputError(
         Where{suite.baseline_path},
-        "there is no baseline yet; look at the results and run `pipeloom check --update` to make one");
+        fmt::format(
+            "there is no baseline yet; look at the results and run `pipeloom check {} --update` to make one",
+            shortened(suite.path, 200)));
   const auto rows = read_baseline(suite.baseline_path);
   CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
@@ -465,8 +535,13 @@ CheckResult update_baseline(const Suite& suite, const CheckOptions& options) {
     rows = read_baseline(suite.baseline_path, "remove it to have it written anew");
   CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
-  if (options.only.empty()) rows.clear();
-  for (const CaseResult& row : out.results) rows[row.name] = row;
+  if (options.only.empty())
+    std::erase_if(rows, [&suite](const auto& row) {
+      return std::none_of(suite.cases.begin(), suite.cases.end(),
+                          [&row](const SuiteCase& one) { return one.name == row.first; });
+    });
+  for (const CaseResult& row : out.results)
+    if (!row.failed()) rows[row.name] = row;
   io::write_file(suite.baseline_path, io::Overwrite::Yes,
                  [&rows](std::ostream& stream) { write_baseline(stream, rows); });
   out.updated = true;

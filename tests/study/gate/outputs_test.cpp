@@ -30,11 +30,11 @@ TEST_CASE("a change in words: both values, how much, for better or worse, and wh
   const CheckResult result = mixed_result();
   // 36.3 / 33 = 1.1
   CHECK(sentence(result, result.changes[1]) ==
-        "makespan 33.0 -> 36.3 (+10 %): worse, lower is better; may move by 1 %");
+        "makespan 33.0 -> 36.3 (+10.0 %): worse, lower is better; may move by 1 %");
   CHECK(sentence(result, {"x", "bubble_ratio", "0.5", "0.25", Verdict::Better}) ==
-        "bubble_ratio 0.5 -> 0.25 (-50 %): better, lower is better");
+        "bubble_ratio 0.5 -> 0.25 (-50.0 %): better, lower is better");
   CHECK(sentence(result, {"x", "num_ops", "64", "32", Verdict::Changed}) ==
-        "num_ops 64 -> 32 (-50 %): changed");
+        "num_ops 64 -> 32 (-50.0 %): changed");
   CHECK(sentence(result, result.changes[0]) ==
         "input aa -> bb: changed (the configuration or a file that it names)");
   CHECK(sentence(result, {"x", "orders", "", "bb", Verdict::Changed}) ==
@@ -74,9 +74,9 @@ TEST_CASE("JUnit: a test case per case, failures with every change") {
   <testsuite name="ci/suite.json" tests="4" failures="3" errors="0" skipped="0">
     <testcase name="fine" classname="suite"/>
     <testcase name="slow" classname="suite">
-      <failure type="worse" message="makespan 33.0 -&gt; 36.3 (+10 %): worse, lower is better; may move by 1 %; 1 more change">ci/suite.json:8:5
+      <failure type="worse" message="makespan 33.0 -&gt; 36.3 (+10.0 %): worse, lower is better; may move by 1 %; 1 more change">ci/suite.json:8:5
 input aa -&gt; bb: changed (the configuration or a file that it names)
-makespan 33.0 -&gt; 36.3 (+10 %): worse, lower is better; may move by 1 %
+makespan 33.0 -&gt; 36.3 (+10.0 %): worse, lower is better; may move by 1 %
 </failure>
     </testcase>
     <testcase name="stuck" classname="suite">
@@ -118,7 +118,7 @@ TEST_CASE("annotations: the worst first, at the case's place, errors and warning
         "expected ok, got deadlock: o.csv: the schedule hangs%0Astatus ok -> deadlock: changed\n"
         "::error file=ci/suite.json,line=8,col=5,title=pipeloom check%3A slow is worse::"
         "input aa -> bb: changed (the configuration or a file that it names)%0A"
-        "makespan 33.0 -> 36.3 (+10 %25): worse, lower is better; may move by 1 %25\n"
+        "makespan 33.0 -> 36.3 (+10.0 %25): worse, lower is better; may move by 1 %25\n"
         "::warning file=ci/suite.baseline.json,title=pipeloom check%3A old is unlisted::"
         "the case is gone: in the baseline it is ok\n");
   CHECK(annotations({}).empty());
@@ -158,10 +158,10 @@ TEST_CASE("the summary tells what differs, the worst first, and every metric") {
 | --- | --- | ---: | ---: | ---: | --- |
 | stuck | status | ok | deadlock |  | changed |
 | slow | input | aa | bb |  | changed |
-| slow | makespan | 33.0 | 36.3 | +10 % | worse (lower is better); may move by 1 % |
+| slow | makespan | 33.0 | 36.3 | +10.0 % | worse (lower is better); may move by 1 % |
 | old | case | ok |  |  | gone |
 
-If these changes are wanted, run `pipeloom check --update` and commit the baseline.
+If these changes are wanted, run `pipeloom check ci/suite.json --update` and commit the baseline.
 
 <details><summary>Metrics of all cases</summary>
 
