@@ -15,7 +15,7 @@ namespace pipeloom::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-#define PIPELOOM_COMMAND(name, summary) {#name, summary, commands::name},
+#define PIPELOOM_COMMAND(name, task, summary) {#name, task, summary, commands::name},
 #include "cli/commands.def"
 #undef PIPELOOM_COMMAND
 };
@@ -26,7 +26,7 @@ constexpr const char* kFooter =
     "\nTry:\n"
     "  pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --chart\n"
     "  pipeloom schedules\n"
-    "`pipeloom COMMAND --help` explains a command.";
+    "`pipeloom COMMAND --help` explains a command, `-h` in short.";
 
 ExitCode parse_and_run(std::vector<std::string> arguments) {
   const CommandLine line = command_line();
@@ -35,8 +35,9 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
     print(fmt::format("pipeloom {}\n", kVersion));
     return ExitCode::Ok;
   }
-  if (parsed.call == Call::Help) {
-    print(help_text(line, parsed.command));
+  if (parsed.call == Call::Help || parsed.call == Call::Brief) {
+    print(
+        help_text(line, parsed.command, parsed.call == Call::Brief ? HelpLength::Brief : HelpLength::Whole));
     return ExitCode::Ok;
   }
   if (parsed.command != nullptr) return parsed.command->run();
@@ -78,6 +79,7 @@ CommandLine command_line() {
   line.options.set_footer(kFooter);
   for (const Command& command : all_commands()) {
     SubCommand& added = line.add_command(command.name, command.summary);
+    added.task = command.task;
     added.run = command.setup(added.options);
   }
   return line;

@@ -22,6 +22,7 @@ namespace pipeloom::cli {
 
 struct Command {
   std::string_view name;     ///< "simulate"
+  std::string_view task;     ///< the heading under which help lists it
   std::string_view summary;  ///< one line for the list of commands
   Run (*setup)(OptionList& list);
 };
@@ -30,7 +31,7 @@ struct Command {
 [[nodiscard]] std::span<const Command> all_commands();
 
 namespace commands {
-#define PIPELOOM_COMMAND(name, summary) [[nodiscard]] Run name(OptionList& list);
+#define PIPELOOM_COMMAND(name, task, summary) [[nodiscard]] Run name(OptionList& list);
 #include "cli/commands.def"
 #undef PIPELOOM_COMMAND
 }  // namespace commands

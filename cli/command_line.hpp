@@ -18,6 +18,7 @@ using Run = std::function<ExitCode()>;
 struct SubCommand {
   std::string name;     ///< "simulate"
   std::string summary;  ///< one line for the list of commands
+  std::string task;     ///< the heading under which help lists it; "" for none
   OptionList options;
   Run run;
 };

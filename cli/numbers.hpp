@@ -12,7 +12,6 @@
 namespace pipeloom::cli {
 
 using study::count_text;
-using study::ratio_text;
 using study::time_text;
 using study::TimeFormat;
 

@@ -43,7 +43,8 @@ Argument& OptionList::flag(std::string_view names, bool& value, std::string_view
 }
 
 void OptionList::help_flag() {
-  add("-h,--help", Call::Help, "", "Print this help");
+  add("-h", Call::Brief, "", "Print a short help");
+  add("--help", Call::Help, "", "Print all of it, with examples");
 }
 
 void OptionList::version_flag(std::string_view names) {

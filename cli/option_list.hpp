@@ -16,7 +16,7 @@
 namespace pipeloom::cli {
 
 /// What some flags ask for instead of a run.
-enum class Call : unsigned char { Help, Version };
+enum class Call : unsigned char { Brief, Help, Version };
 
 /// Where what was given is put. Values are texts: commands check them, and say in our words what is wrong. What was not given stays as it was.
 using Target =
@@ -69,7 +69,7 @@ class OptionList {
     return added;
   }
   Argument& flag(std::string_view names, bool& value, std::string_view help);
-  /// -h, --help.
+  /// -h, which leaves out what stands under headings and below the options, and --help.
   void help_flag();
   void version_flag(std::string_view names);
 

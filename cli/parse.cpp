@@ -21,8 +21,10 @@ struct Adder {
   const Argument& option;
 
   CLI::Option* operator()(Call call) const {
-    return call == Call::Help ? app.set_help_flag(join(option.names, ","), option.help)
-                              : app.set_version_flag(join(option.names, ","), "", option.help);
+    const std::string names = join(option.names, ",");
+    if (call == Call::Version) return app.set_version_flag(names, "", option.help);
+    return call == Call::Help ? app.set_help_flag(names, option.help)
+                              : app.set_help_all_flag(names, option.help);
   }
   CLI::Option* operator()(bool* value) const {
     return app.add_flag(join(option.names, ","), *value, option.help);
@@ -42,6 +44,8 @@ void add_option(CLI::App& app, const Argument& option) {
   if (option.separator != '\0') added->delimiter(option.separator);
   if (option.least) added->expected(*option.least, std::numeric_limits<int>::max());
   if (!option.heading.empty()) added->group(option.heading);
+  // In place of CLI11's own words for these: "FILE x 2 REQUIRED".
+  if (option.takes_value()) added->option_text(option.type + (option.least ? ".." : ""));
 }
 
 bool names_one_of(const std::vector<std::string>& names, const Argument& option) {
@@ -51,18 +55,20 @@ bool names_one_of(const std::vector<std::string>& names, const Argument& option)
   return std::any_of(names.begin(), names.end(), is_of_option);
 }
 
-/// CLI11 would show what excludes an option in the order of addresses; this is the order of the list.
+/// What an option must not stand beside is said in its help, in the order of the list.
 void add_exclusions(CLI::App& app, const OptionList& list) {
   for (const Argument& option : list.all()) {
     std::string others;
     for (const Argument& other : list.all()) {
       const bool excludes = names_one_of(option.excluded, other);
       if (excludes) app.get_option(option.names.front())->excludes(app.get_option(other.names.front()));
-      if (excludes || names_one_of(other.excluded, option)) others += ' ' + other.names.front();
+      if (excludes || names_one_of(other.excluded, option))
+        others += (others.empty() ? "" : " or ") + other.names.front();
     }
     if (others.empty()) continue;
-    const std::string type = option.takes_value() ? option.type + ' ' : "";
-    app.get_option(option.names.front())->option_text(type + "Excludes:" + others);
+    CLI::Option* const added = app.get_option(option.names.front());
+    added->description(fmt::format("{}; not with {}", option.help, others));
+    if (!option.takes_value()) added->option_text(" ");
   }
 }
 
@@ -73,6 +79,8 @@ void add_options(CLI::App& app, const OptionList& list) {
 
 std::unique_ptr<CLI::App> app_of(const CommandLine& line) {
   auto app = std::make_unique<CLI::App>(line.summary, line.program);
+  // CLI11's own -h,--help would be in the way of ours.
+  app->set_help_flag();
   add_options(*app, line.options);
   app->get_formatter()->column_width(34);
   app->require_subcommand(0, 1);
@@ -83,12 +91,27 @@ std::unique_ptr<CLI::App> app_of(const CommandLine& line) {
   for (const SubCommand& command : line.commands) {
     CLI::App* const sub = app->add_subcommand(command.name, command.summary);
     add_options(*sub, command.options);
+    if (!command.task.empty()) sub->group(command.task);
     sub->footer(command.options.footer());
     sub->prefix_command(command.options.passed_on() != nullptr);
   }
   // Last: commands inherit what is there when they are added.
   app->footer(line.options.footer());
   return app;
+}
+
+/// Leaves out options that have a heading, and the footer.
+void shorten(const CommandLine& line, const SubCommand* command, CLI::App& app) {
+  CLI::App& shown = command == nullptr ? app : *app.get_subcommand(command->name);
+  const OptionList& list = command == nullptr ? line.options : command->options;
+  bool any = false;
+  for (const Argument& option : list.all()) {
+    if (option.heading.empty()) continue;
+    shown.get_option(option.names.front())->group("");
+    any = true;
+  }
+  shown.footer(fmt::format("\n`{}{} --help` has {}examples.", line.program,
+                           command == nullptr ? "" : ' ' + command->name, any ? "more options and " : ""));
 }
 
 /// CLI11's text where it is clear; "--ranks: 1 required P missing" is not.
@@ -119,6 +142,8 @@ Parsed parse(const CommandLine& line, std::vector<std::string> arguments) {
     app->parse(arguments);
   } catch (const CLI::CallForHelp&) {
     return {Call::Help, usage_of(line, *app).command};
+  } catch (const CLI::CallForAllHelp&) {
+    return {Call::Brief, usage_of(line, *app).command};
   } catch (const CLI::CallForVersion&) {
     return {Call::Version, nullptr};
   } catch (const CLI::ParseError& error) {
@@ -131,8 +156,9 @@ Parsed parse(const CommandLine& line, std::vector<std::string> arguments) {
   return {std::nullopt, usage.command};
 }
 
-std::string help_text(const CommandLine& line, const SubCommand* command) {
+std::string help_text(const CommandLine& line, const SubCommand* command, HelpLength length) {
   const auto app = app_of(line);
+  if (length == HelpLength::Brief) shorten(line, command, *app);
   // A subcommand's own name for itself lacks the program's.
   return command == nullptr ? app->help() : app->get_subcommand(command->name)->help(line.program);
 }

@@ -20,7 +20,11 @@ struct Parsed {
 /// unless it keeps all. Throws InputError for wrong usage, as cli/usage.hpp words it.
 [[nodiscard]] Parsed parse(const CommandLine& line, std::vector<std::string> arguments);
 
-/// What --help prints of the program, or of one of its commands.
-[[nodiscard]] std::string help_text(const CommandLine& line, const SubCommand* command = nullptr);
+/// How much help says: Brief leaves out options that have a heading, and what stands below them.
+enum class HelpLength : unsigned char { Brief, Whole };
+
+/// What --help (or -h) prints of the program, or of one of its commands.
+[[nodiscard]] std::string help_text(const CommandLine& line, const SubCommand* command = nullptr,
+                                    HelpLength length = HelpLength::Whole);
 
 }  // namespace pipeloom::cli

@@ -100,9 +100,8 @@ MeasuredRun read_run(const CalibrateOptions& options) {
           .warnings = std::move(read.warnings)};
 }
 
-std::string percent(Ticks part, Ticks whole) {
-  return whole == 0 ? std::string("-")
-                    : fmt::format("{:+.2f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
+std::string change_of(Ticks part, Ticks whole) {
+  return whole == 0 ? std::string("-") : change_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 std::string head(const Calibration& calibration, const Timeline& timeline) {
@@ -125,7 +124,7 @@ std::string fit_text(const Calibration& calibration, TimeUnit unit) {
   const Ticks early = calibration.measured.waits.clocks.early;
   if (early > calibration.measured.usual_entry / kSmallPart)
     return fmt::format("no fit: messages arrive up to {} before they leave", time_text(early, unit));
-  return percent(replay.simulated - replay.measured, replay.measured);
+  return change_of(replay.simulated - replay.measured, replay.measured);
 }
 
 std::string step_lines(const Calibration& calibration, const Timeline& timeline) {

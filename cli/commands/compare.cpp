@@ -137,6 +137,7 @@ constexpr const char* kCompareFooter =
     "holds, 2 wrong input.\n\n"
     "Examples:\n"
     "  pipeloom compare 1f1b.json zb-h1.json\n"
+    "  pipeloom compare mine.csv zbv\n"
     "  pipeloom compare simulated.json measured.jsonl --fail-if 'makespan>+5%'\n"
     "  pipeloom compare old.jsonl new.jsonl --fail-if 'makespan>+0%'\n";
 
@@ -146,7 +147,8 @@ Run compare(OptionList& list) {
   auto options = std::make_shared<CompareOptions>();
   list.set_footer(kCompareFooter);
   list.positional("FILES", options->files, "FILE",
-                  "Configurations, schedule files, timelines, reports with a timeline; or results of sweeps")
+                  "Configurations, schedule files, timelines, reports with a timeline, schedules by name; or "
+                  "results of sweeps")
       .required()
       .at_least(2);
   list.option("--fail-if", options->fail_if, "RULE",
@@ -154,6 +156,7 @@ Run compare(OptionList& list) {
       .repeatable();
   add_print_options(list, options->print, {"table", "json", "markdown"},
                     "What is printed; Markdown is for pull requests");
+  add_shape_options(list, options->input);
   add_trace_options(list, options->input);
   add_value_options(list, options->input);
   add_output_options(list, options->output);

@@ -205,6 +205,7 @@ void convert_trace(const ConvertOptions& options, const io::Format& format) {
 
 /// The input's text if it holds times, as --from or its content says.
 bool read_times(ConvertOptions& options) {
+  if (!options.input.file) return false;
   const auto& from = options.input.from;
   if (from && !study::format_from(*from).read_timeline) return false;
   if (options.input.file->empty()) return false;
@@ -218,10 +219,19 @@ bool read_times(ConvertOptions& options) {
 /// All but the last of the files are the input: one, or those of the ranks of a trace.
 void split_files(ConvertOptions& options) {
   std::vector<std::string> files = std::move(options.files);
+  if (files.size() == 1 && options.input.schedule) {
+    options.file = std::move(files.front());
+    return;
+  }
   if (files.size() < 2)
-    throw InputError("the output is missing; name it behind the input, - is standard output");
+    throw InputError(
+        "the output is missing; name it behind the input, - is standard output (with --schedule, --ranks and "
+        "--microbatches it stands alone)");
   options.file = std::move(files.back());
   files.pop_back();
+  options.input.file = files.front();
+  static_cast<pipeloom::Request&>(options.input) = study::with_schedule_name(options.input);
+  if (!options.input.file && files.size() == 1) return;
   const auto runs = study::files_by_run(files, options.input.from);
   if (runs.size() > 1)
     throw InputError(
@@ -260,9 +270,10 @@ Run convert(OptionList& list) {
   list.set_footer(list_of_formats() + '\n');
   list.positional("FILES", options->files, "FILE",
                   "IN and OUT. IN: configuration, schedule, timeline, trace, its folder or the files of its "
-                  "ranks; - is standard input. OUT: where to; - is standard output")
+                  "ranks, or a schedule's name; - is standard input. OUT: where to; - is standard output")
       .required()
-      .at_least(2);
+      .at_least(1);
+  add_shape_options(list, options->input);
   list.option("--from", options->input.from, "FORMAT",
               "Format of a schedule, timeline or trace; found by content if left out");
   add_mapping_option(list, options->input);

@@ -9,6 +9,7 @@
 #include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/tracks/marks.hpp"
+#include "study/compare/compare_rule.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
@@ -24,6 +25,7 @@ struct SimulateOptions {
   bool force = false;
   bool chart = false;
   std::vector<std::string> include;
+  std::vector<std::string> fail_if;
   ScenarioOptions scenarios;
 
   /// The report goes to standard output, which then holds nothing else.
@@ -34,7 +36,7 @@ struct SimulateOptions {
 constexpr const char* kSimulateFooter =
     "\nThe table goes to standard output, warnings and errors to standard error. Exit codes: 0 fine, 1 over "
     "the memory\n"
-    "limit, 2 wrong input, 3 the disk failed.\n\n"
+    "limit or a --fail-if holds, 2 wrong input, 3 the disk failed.\n\n"
     "Examples:\n"
     "  pipeloom simulate --schedule dualpipe-v --ranks 4 --microbatches 10 --chart\n"
     "  pipeloom simulate run.json --set costs.forward=1.5 --set memory.limit_bytes=60e9 -o report.json\n"
@@ -43,7 +45,7 @@ constexpr const char* kSimulateFooter =
 void add_options(OptionList& list, SimulateOptions& options) {
   list.set_footer(kSimulateFooter);
   list.positional("CONFIG", options.input.file, "FILE",
-                  "Configuration or schedule file; - is standard input");
+                  "Configuration or schedule file, or a schedule's name; - is standard input");
   add_shape_options(list, options.input);
   add_value_options(list, options.input);
   list.flag("--chart", options.chart, "Draw the timeline in the terminal");
@@ -54,6 +56,9 @@ void add_options(OptionList& list, SimulateOptions& options) {
   list.option("--include", options.include, "orders|timeline",
               "Put these into the report too, separated by commas")
       .separated_by(',');
+  list.option("--fail-if", options.fail_if, "RULE",
+              "End with 1 if this holds: 'bubble_ratio>0.2', 'makespan >= 40'; repeatable")
+      .repeatable();
   add_scenario_options(list, options.scenarios);
   list.flag("--force", options.force, "Overwrite an existing report");
   add_output_options(list, options.output);
@@ -100,18 +105,34 @@ std::string page(const pipeloom::Run& run, const study::ReportParts& parts, cons
   return out;
 }
 
+/// Says which rules the run breaks. True if there are any.
+bool tell_broken(const pipeloom::Run& run, const std::vector<study::CompareRule>& rules) {
+  bool any = false;
+  for (const study::CompareRule& rule : rules) {
+    if (!study::breaks(rule, run)) continue;
+    say(fmt::format("error: {}\n", rule.text));
+    any = true;
+  }
+  return any;
+}
+
 ExitCode run_simulate(const SimulateOptions& options) {
   study::ReportParts parts = parts_of(options);
+  std::vector<study::CompareRule> rules;
+  for (const std::string& text : options.fail_if)
+    rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
   const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const Input input = read_input(options.input);
   pipeloom::Limits limits = options.input.limits();
-  limits.with_metrics = options.report_in_file() || options.report_on_stdout() || !options.output.quiet;
+  limits.with_metrics =
+      options.report_in_file() || options.report_on_stdout() || !options.output.quiet || !rules.empty();
   limits.with_all_steps = options.chart || parts.timeline;
   if (options.chart) limits.bytes_per_time = tracks::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
-  const pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });
+  if (!rules.empty()) run.idle = study::idle_spans_of(run);
   options.output.warn(run.warnings);
   const auto scenarios = study::at_place(input.name, [&] { return scenarios_of(options.scenarios, run); });
   if (scenarios) parts.scenarios = &*scenarios;
@@ -121,7 +142,8 @@ ExitCode run_simulate(const SimulateOptions& options) {
     io::write_file("-", io::Overwrite::Yes, write);
   else
     print(page(run, parts, options, screen));
-  if (!run.over_limit) return ExitCode::Ok;
+  const bool broken = tell_broken(run, rules);
+  if (!run.over_limit) return broken ? ExitCode::AnswerIsNo : ExitCode::Ok;
   say("error: " + study::over_limit_text(*run.over_limit, *run.memory) + '\n');
   return ExitCode::AnswerIsNo;
 }

@@ -13,6 +13,7 @@
 #include "study/explain/shown/explain_json.hpp"
 #include "study/explain/shown/explain_runs.hpp"
 #include "study/explain/shown/explain_table.hpp"
+#include "study/report/run_roots.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -28,7 +29,7 @@ std::string value_text(const MetricRow& row, double value, const pipeloom::Run& 
   if (row.unit == study::Unit::Bytes && run.memory != nullptr)
     return memory_text_of_bytes(*run.memory, value);
   if (row.unit == study::Unit::PerSecond) return study::rate_text(value);
-  return row.unit == study::Unit::Ratio ? ratio_text(value) : number_text(value);
+  return row.unit == study::Unit::Ratio ? percent_text(value) : number_text(value);
 }
 
 std::string signed_ticks(Ticks ticks, TimeUnit unit) {
@@ -53,11 +54,20 @@ std::string metrics_table(std::span<const pipeloom::Run* const> runs, const Comp
     for (std::size_t run = 0; run < runs.size(); ++run) {
       cells.push_back(row.values[run] ? value_text(row, *row.values[run], *runs[run], unit) : "-");
       const auto relative = run > 0 ? row.relative(run) : std::nullopt;
-      if (run > 0) cells.push_back(relative ? fmt::format("{:+.2f}%", 100 * *relative) : "");
+      if (run > 0) cells.push_back(relative ? change_text(*relative) : "");
     }
     table.add_row(cells);
   }
   return written(table, page);
+}
+
+/// What holds each run back, a line each.
+std::string roots_lines(std::span<const pipeloom::Run* const> runs, const ComparePage& page) {
+  std::string text;
+  for (const pipeloom::Run* const run : runs)
+    if (const std::string roots = study::roots_text(*run->schedule, study::roots_of(*run)); !roots.empty())
+      text += fmt::format("{}{} is held back: {}.\n", page.markdown ? "- " : "", run->title, roots);
+  return text.empty() ? text : '\n' + text;
 }
 
 /// Which idle cause changed on which rank.
@@ -162,6 +172,11 @@ void write_runs(io::JsonWriter& out, std::span<const pipeloom::Run* const> runs,
   out.object().line(2).member("schema_version", 1).line(2).member("time_unit", name_of(unit));
   out.line(2).key("runs").array();
   for (const pipeloom::Run* run : runs) out.text(run->title);
+  out.close().line(2).key("roots").array();
+  for (const pipeloom::Run* run : runs) {
+    const bool comparable = study::same_clock(runs[0]->timeline, run->timeline);
+    study::write_roots(out, *run->schedule, study::roots_of(*run), comparable ? unit : run->timeline.unit);
+  }
   out.close().line(2).key("metrics").object();
   for (const MetricRow& row : rows) {
     out.line(4).key(row.name).array();
@@ -206,7 +221,7 @@ std::string runs_page(std::span<const pipeloom::Run* const> runs, const CompareP
     details += causes_table(*runs[0], *runs[run], page);
     details += ops_table(*runs[run], ops, runs[0]->timeline.unit, page);
   }
-  return said + "\n" + metrics_table(runs, page) + details;
+  return said + "\n" + metrics_table(runs, page) + roots_lines(runs, page) + details;
 }
 
 std::string runs_json(std::span<const pipeloom::Run* const> runs, std::span<const MetricRow> rows,

@@ -130,10 +130,11 @@ std::string rank_table(const LayoutPlan& plan, const Screen& screen, bool everyt
 /// "step 893.450 ms instead of 1067.950 ms (16.3 % less); 412 splits simulated".
 std::string balance_line(const study::Balanced& balanced) {
   const auto ms = [](Ticks ticks) { return study::time_text(TickSum(ticks), TimeUnit::Millisecond); };
-  const double less = 100.0 * (1.0 - static_cast<double>(balanced.best.step_time) /
-                                         static_cast<double>(balanced.before.step_time));
-  std::string out = fmt::format("step {} instead of {} ({:.1f} % {}); ", ms(balanced.best.step_time),
-                                ms(balanced.before.step_time), std::abs(less), less < 0 ? "more" : "less");
+  const double less =
+      1.0 - static_cast<double>(balanced.best.step_time) / static_cast<double>(balanced.before.step_time);
+  std::string out =
+      fmt::format("step {} instead of {} ({} {}); ", ms(balanced.best.step_time),
+                  ms(balanced.before.step_time), percent_text(std::abs(less)), less < 0 ? "more" : "less");
   if (balanced.before.peak > 0)
     out += fmt::format("fullest rank {} instead of {}; ", bytes_text(balanced.best.peak),
                        bytes_text(balanced.before.peak));

@@ -62,9 +62,9 @@ std::string makespans_page(const pipeloom::Run& run, const Timeline& measured) {
   const double simulated = ms(span_of(run.timeline).length());
   const double median = ms(steps[(steps.size() - 1) / 2].first);
   return fmt::format(
-      "makespan   {:.3f} ms simulated, {:.3f} ms measured ({:+.2f} %): median of {}, {:.3f} to {:.3f}\n",
-      simulated, median, 100 * (median / simulated - 1), count_text(steps.size(), "step"),
-      ms(steps.front().first), ms(steps.back().first));
+      "makespan   {:.3f} ms simulated, {:.3f} ms measured ({}): median of {}, {:.3f} to {:.3f}\n", simulated,
+      median, change_text(median / simulated - 1), count_text(steps.size(), "step"), ms(steps.front().first),
+      ms(steps.back().first));
 }
 
 std::string clocks_page(const std::vector<executor::ClockOffset>& clocks) {

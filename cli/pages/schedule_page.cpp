@@ -118,10 +118,10 @@ std::string peak_text(const ScheduleExample& example) {
 /// What the picture costs, so that pages compare.
 std::string verdict(const Generator& generator, const ScheduleExample& example) {
   std::string out = fmt::format("bubble ratio {}; the fullest rank holds {} microbatches of its layers",
-                                ratio_text(example.metrics.bubble_ratio), peak_text(example));
+                                percent_text(example.metrics.bubble_ratio), peak_text(example));
   if (generator.name == "1f1b") return out;
   const ScheduleExample other = well_known(example.params);
-  return out + fmt::format(" (1f1b: {} and {})", ratio_text(other.metrics.bubble_ratio), peak_text(other));
+  return out + fmt::format(" (1f1b: {} and {})", percent_text(other.metrics.bubble_ratio), peak_text(other));
 }
 
 std::string measured_text(const std::vector<std::string>& texts) {
@@ -177,7 +177,7 @@ Table variants(const Generator& generator, const ScheduleExample& example) {
     if (!params) continue;
     const ScheduleExample run = make_example(generator, *params);
     table.add_row({variant, std::to_string(params->chunks),
-                   format_ticks(run.metrics.makespan, TimeUnit::Unit), ratio_text(run.metrics.bubble_ratio),
+                   format_ticks(run.metrics.makespan, TimeUnit::Unit), percent_text(run.metrics.bubble_ratio),
                    peak_text(run)});
   }
   return table;

@@ -33,16 +33,16 @@ struct Shown {
 
 std::vector<std::string> cells_of_row(const ScheduleRow& row, const Shown& shown, TimeUnit unit) {
   std::vector<std::string> cells = {row_name(row), study::time_text(time_of_update(row), unit),
-                                    fmt::format("{:.1f} %", 100 * row.bubble_ratio), row.held_text};
+                                    percent_text(row.bubble_ratio), row.held_text};
   if (shown.limit) {
     cells.push_back(row.headroom_text);
     cells.emplace_back(row.fits() ? "yes" : "no");
   }
   if (shown.rates) {
     cells.push_back(row.tokens_per_s ? study::rate_text(*row.tokens_per_s) : "-");
-    cells.push_back(row.mfu ? fmt::format("{:.1f} %", 100 * *row.mfu) : "-");
+    cells.push_back(row.mfu ? percent_text(*row.mfu) : "-");
   }
-  cells.push_back(fmt::format("{:.1f} %", 100 * row.gap));
+  cells.push_back(percent_text(row.gap));
   return cells;
 }
 

@@ -14,13 +14,13 @@ using sweep::MetricChanges;
 using sweep::PointPair;
 
 std::string value(const sweep::ResultTable& table, std::string_view metric, sweep::Row row) {
-  return sweep::metric_text(metric, table.metric(metric, {}), row, table.time_unit());
+  return sweep::metric_text(metric, table.metric(metric, {}), row, table.units());
 }
 
-std::string change_text(const ComparedResult& result, const std::string& metric, const PointPair& pair) {
+std::string change_of(const ComparedResult& result, const std::string& metric, const PointPair& pair) {
   const double before = result.before->metric(metric, {}).number(pair.before);
   const double after = result.after->metric(metric, {}).number(pair.after);
-  return before == 0 ? "" : fmt::format("{:+.2f}%", 100 * (after - before) / std::abs(before));
+  return before == 0 ? "" : change_text((after - before) / std::abs(before));
 }
 
 std::string counts_table(const ComparedResult& result, const ComparePage& page) {
@@ -33,7 +33,7 @@ std::string counts_table(const ComparedResult& result, const ComparePage& page) 
   for (const MetricChanges& changes : result.comparison.metrics)
     table.add_row({changes.metric, count_text(changes.same), count_text(changes.improved),
                    count_text(changes.worsened), count_text(changes.moved),
-                   fmt::format("{:+.2f}%", 100 * changes.mean_relative)});
+                   change_text(changes.mean_relative)});
   return written(table, page);
 }
 
@@ -49,7 +49,7 @@ std::string points_table(const ComparedResult& result, const std::string& metric
   for (std::size_t i = 0; i < std::min(points.size(), page.most); ++i)
     table.add_row({fmt::format("{}", result.before->point(points[i].before)),
                    result.before->title(points[i].before), value(*result.before, metric, points[i].before),
-                   value(*result.after, metric, points[i].after), change_text(result, metric, points[i])});
+                   value(*result.after, metric, points[i].after), change_of(result, metric, points[i])});
   return heading(title, page) + written(table, page);
 }
 

@@ -119,7 +119,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   const RunAnswer& run = *model.run();
   Note note;
   if (const auto change = model.change())
-    note = {fmt::format("{:+.1f} % against {}", 100 * *change, model.baseline()),
+    note = {fmt::format("{} against {}", change_text(*change), model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
   const char* const what = run.hangs ? "Stands still after" : run.cut ? "Recorded" : "Step time";
   bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note,
@@ -139,13 +139,13 @@ void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
   const Note note{largest_text(model), model.cause() ? ui.skin.accent : ui.skin.muted};
   std::string help = "Idle time of all ranks, as a share of ranks times makespan.";
   if (const auto& cause = model.cause())
-    help += fmt::format("\n{} of it, {}: {}.\nA click goes there.\n\nBy phase:", share_text(cause->share),
+    help += fmt::format("\n{} of it, {}: {}.\nA click goes there.\n\nBy phase:", percent_text(cause->share),
                         duration_text(cause->amount, run.unit), cause->what);
   const auto theme = ui.skin.dark ? draw::Theme::Dark : draw::Theme::Light;
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     if (run.shares[i] > 0)
-      help += fmt::format("\n{}: {} of it", name_of(static_cast<IdleCause>(i)), share_text(run.shares[i]));
-  if (bar.cell("bubble", "Bubble", share_text(run.bubble_ratio), note, help) && model.cause())
+      help += fmt::format("\n{}: {} of it", name_of(static_cast<IdleCause>(i)), percent_text(run.shares[i]));
+  if (bar.cell("bubble", "Bubble", percent_text(run.bubble_ratio), note, help) && model.cause())
     run_command(ui.session, "select-cause");
   double from = 0;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
@@ -170,7 +170,7 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
-      "gap", "Above the bound", share_text(*run.gap),
+      "gap", "Above the bound", percent_text(*run.gap),
       {study::time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");

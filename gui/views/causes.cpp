@@ -105,7 +105,7 @@ void draw_legend(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
     ImGui::SetCursorScreenPos(ImVec2(at.x + side + 6 * ui.skin.scale, at.y));
     const double share = share_of(ticks, summary.total.total());
     ImGui::TextUnformatted(
-        fmt::format("{}  {}  {:.1f} %", name_of(cause), duration_text(ticks, unit), 100 * share).c_str());
+        fmt::format("{}  {}  {}", name_of(cause), duration_text(ticks, unit), percent_text(share)).c_str());
     note_item(ui, "causes/" + std::string(name_of(cause)));
     explain(explanation_of(cause));
   }
@@ -145,7 +145,7 @@ void draw_root(Ui& ui, const RootLine& line, std::size_t n, double most, TimeUni
   note_item(ui, "causes/root/" + id);
   explain(fmt::format("{}: {}.\nA click goes there", duration_text(line.amount, unit), line.what));
   const std::string numbers =
-      fmt::format("{}   {:.1f} %", duration_text(line.amount, unit), 100 * line.share);
+      fmt::format("{}   {}", duration_text(line.amount, unit), percent_text(line.share));
   const float room = ImGui::CalcTextSize(numbers.c_str()).x;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const std::string name = fitted(line.text, width - room - 3 * kBarRoom * scale);

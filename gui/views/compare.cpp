@@ -26,7 +26,7 @@ std::string value_text(const study::MetricRow& row, double value, const RunModel
   if (row.unit == study::Unit::Bytes && run != nullptr && run->memory)
     return memory_cell(*run->memory, static_cast<Bytes>(value));
   if (row.unit == study::Unit::Time) return study::time_with_unit(static_cast<Ticks>(value), unit);
-  if (row.unit == study::Unit::Ratio) return fmt::format("{:.1f} %", 100 * value);
+  if (row.unit == study::Unit::Ratio) return percent_text(value);
   return fmt::format("{:.6g}", value);
 }
 
@@ -98,8 +98,8 @@ void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, TickSum most) {
       ImGui::GetWindowDrawList()->AddText(ImVec2(x + 3, at.y), ui.skin.text, name.data(),
                                           name.data() + name.size());
     x += part;
-    help += fmt::format("{}{}: {:.1f} %", help.empty() ? "" : "\n", name,
-                        100.0 * share_of(ticks, causes.total.total()));
+    help += fmt::format("{}{}: {}", help.empty() ? "" : "\n", name,
+                        percent_text(share_of(ticks, causes.total.total())));
   }
   explain(help);
 }

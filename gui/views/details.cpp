@@ -18,6 +18,7 @@
 #include "gui/model/edit/what_if.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/memory.hpp"
 
 namespace pipeloom::gui::views {
@@ -144,8 +145,7 @@ void draw_sensitivity(Ui& ui) {
   const auto& found = ui.session.part<SensitivityModel>().found();
   if (found.empty()) return;
   heading(ui, "1 % faster shortens the step by");
-  for (const Sensitivity& one : found)
-    draw_row(ui, name_of(one.what), fmt::format("{:.2f} %", 100 * one.gain));
+  for (const Sensitivity& one : found) draw_row(ui, name_of(one.what), percent_text(one.gain));
   note_item(ui, "details/sensitivity");
 }
 

@@ -210,7 +210,7 @@ void draw_scatter(Ui& ui, SweepModel& model, const SweepScene& scene) {
   const Plot plot{{start.x + left, start.y + ImGui::GetTextLineHeight()},
                   {std::max(room.x - left - 8, 20.0F),
                    std::max(room.y - below - ImGui::GetTextLineHeight() - 4, 40 * ui.skin.scale)}};
-  const std::string unit = scene.table().time_unit();
+  const std::string unit = scene.table().units().time;
   draw_small_text(ui, start, ui.skin.text, sweep::metric_title(scene.question().y, unit));
   ImGui::SetCursorScreenPos(plot.at);
   ImGui::InvisibleButton("plot", plot.size);

@@ -181,4 +181,14 @@ std::string estimated_bytes_text(double bytes) {
                                 : fmt::format("{} ({})", decimal, in_units(bytes, 1024, kBinaryUnits));
 }
 
+std::string percent_text(double ratio) {
+  const double size = std::abs(ratio);
+  // From what one decimal shows as 0.1 on.
+  return fmt::format("{:.{}f} %", 100 * ratio, size == 0 || size >= 0.00095 ? 1 : 2);
+}
+
+std::string change_text(double ratio) {
+  return (ratio > 0 ? "+" : "") + percent_text(ratio);
+}
+
 }  // namespace pipeloom

@@ -42,6 +42,11 @@ struct NumberText {
 [[nodiscard]] std::string short_bytes_text(Bytes bytes);
 /// "512 MiB", "1.25 GiB": six digits that count, for marks of axes, which are round in powers of two.
 [[nodiscard]] std::string binary_bytes_text(double bytes);
+/// A share for people: "27.3 %", and below 0.1 % with two decimals, "0.04 %"; "0.0 %" is exactly 0. Files have the ratio itself.
+[[nodiscard]] std::string percent_text(double ratio);
+/// A relative change in the same digits, with its sign: "+1.2 %", "-0.04 %"; "0.0 %" where nothing changes.
+[[nodiscard]] std::string change_text(double ratio);
+
 /// bytes_text() of an estimate, which may be beyond all Bytes.
 [[nodiscard]] std::string estimated_bytes_text(double bytes);
 

@@ -155,23 +155,27 @@ Unit metric_unit(std::string_view metric) {
   return known == nullptr ? Unit::Count : known->unit;
 }
 
-std::string metric_number(std::string_view metric, double value, std::string_view time_unit) {
+std::string metric_number(std::string_view metric, double value, const ValueUnits& units) {
   const Unit unit = metric_unit(metric);
-  if (unit == Unit::Ratio) return study::percent_text(value);
+  if (unit == Unit::Ratio) return percent_text(value);
   if (unit == Unit::PerSecond) return study::rate_text(value);
+  if (unit == Unit::Bytes && units.activations)
+    return fmt::format("{:.6g} activation{}", value, value == 1 ? "" : "s");
   if (unit == Unit::Bytes && std::abs(value) < 9e18)
     return bytes_text(static_cast<Bytes>(std::llround(value)));
   const std::string text = fmt::format("{:.6g}", value);
-  return unit == Unit::Time && !time_unit.empty() ? fmt::format("{} {}", text, time_unit) : text;
+  return unit == Unit::Time && !units.time.empty() ? fmt::format("{} {}", text, units.time) : text;
 }
 
-std::string metric_text(std::string_view metric, const Column& column, Row row, std::string_view time_unit) {
+std::string metric_text(std::string_view metric, const Column& column, Row row, const ValueUnits& units) {
   if (!column.has(row) || !column.is_number()) return column.text(row);
   const Unit unit = metric_unit(metric);
-  // Counts and times have all their digits.
+  // Counts have all their digits, and times that are short.
   if (unit == Unit::Count) return column.text(row);
-  if (unit != Unit::Time) return metric_number(metric, column.number(row), time_unit);
-  return time_unit.empty() ? column.text(row) : fmt::format("{} {}", column.text(row), time_unit);
+  constexpr std::size_t kShort = 9;
+  if (unit == Unit::Time && column.text(row).size() <= kShort)
+    return units.time.empty() ? column.text(row) : fmt::format("{} {}", column.text(row), units.time);
+  return metric_number(metric, column.number(row), units);
 }
 
 std::string metric_title(std::string_view metric, std::string_view time_unit) {

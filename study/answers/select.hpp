@@ -61,11 +61,11 @@ struct RowGroup {
 
 // Axes of scatters: where a value stands and which values are written beside the axis.
 
-/// A metric's value for people: "33.5 ms", "1.5 GB (1.4 GiB)", "27.3 %", "64"; "-" where there is none. `time_unit` of the result.
+/// A metric's value for people: "33.5 ms", "1.5 GB (1.4 GiB)", "27.3 %", "64", "4 activations"; "-" where there is none. Six digits that count of a time.
 [[nodiscard]] std::string metric_text(std::string_view metric, const Column& column, Row row,
-                                      std::string_view time_unit);
+                                      const ValueUnits& units);
 /// The same for a number that is no point's: a mean, a range.
-[[nodiscard]] std::string metric_number(std::string_view metric, double value, std::string_view time_unit);
+[[nodiscard]] std::string metric_number(std::string_view metric, double value, const ValueUnits& units);
 /// "makespan, ms", "peak_bytes": what an axis is called.
 [[nodiscard]] std::string metric_title(std::string_view metric, std::string_view time_unit);
 

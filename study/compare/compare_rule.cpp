@@ -84,12 +84,23 @@ CompareRule parse_compare_rule(std::string_view text, const Where& where) {
   return rule;
 }
 
+bool breaks(const CompareRule& rule, const Run& run) {
+  if (rule.against != CompareRule::Against::Value)
+    throw InputError(
+        Where{"--fail-if"},
+        fmt::format("'{}' is about a change, and there is one run; give the value itself, such as "
+                    "'bubble_ratio>0.2', or use `pipeloom compare`",
+                    shortened(rule.text, 60)));
+  const Run* const runs[] = {&run};
+  return breaks(rule, compare_all_metrics(runs), 0, run.timeline.unit);
+}
+
 bool breaks(const CompareRule& rule, std::span<const MetricRow> rows, std::size_t run, TimeUnit unit) {
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const MetricRow& one) { return one.name == rule.metric; });
   if (row == rows.end() || !row->values[0] || !row->values[run])
     throw InputError(Where{"--fail-if"},
-                     fmt::format("{} is not known of both runs; use {}", rule.metric, always_known()));
+                     fmt::format("{} is not known here; use {}", rule.metric, always_known()));
   const double found = measured(rule, *row, run, unit);
   if (rule.or_equal && found == rule.number) return true;
   return rule.greater ? found > rule.number : found < rule.number;

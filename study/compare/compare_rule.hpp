@@ -30,6 +30,9 @@ struct CompareRule {
 /// Throws InputError at `where` for a text that is no rule, or a metric that no comparison has.
 [[nodiscard]] CompareRule parse_compare_rule(std::string_view text, const Where& where);
 
+/// Whether the one run breaks a rule on values: "bubble_ratio>0.2". Throws InputError if the rule is about a change, or the run does not know
+/// the metric.
+[[nodiscard]] bool breaks(const CompareRule& rule, const Run& run);
 /// Whether runs[run] breaks the rule. Against a baseline of 0, any more than 0 is infinitely many percent. Throws InputError if either run
 /// does not know the metric.
 [[nodiscard]] bool breaks(const CompareRule& rule, std::span<const MetricRow> rows, std::size_t run,

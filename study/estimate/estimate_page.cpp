@@ -13,10 +13,6 @@ namespace {
 
 using estimate::Category;
 
-std::string percent(double ratio) {
-  return fmt::format("{:.1f} %", 100 * ratio);
-}
-
 std::string shown(const Table& table, const SummaryStyle& style) {
   return style.markdown ? table.markdown() : table.text(style.colour);
 }
@@ -30,7 +26,7 @@ Table rates_table(const Run& run, const std::optional<TrainingRates>& known) {
     table.add_row({name, std::move(value), std::move(note)});
   };
   row("step time", time_text(TickSum(metrics.step_time), run.timeline.unit), "estimate");
-  row("bubble", percent(metrics.bubble_ratio), "idle time of ranks before the step's end");
+  row("bubble", percent_text(metrics.bubble_ratio), "idle time of ranks before the step's end");
   if (!known) return table;
   const TrainingRates& rates = *known;
   row("tokens per second", rate_text(rates.tokens_per_s),
@@ -38,9 +34,9 @@ Table rates_table(const Run& run, const std::optional<TrainingRates>& known) {
   row("  of each GPU", rate_text(rates.tokens_per_s_per_gpu),
       count_text(static_cast<std::size_t>(rates.terms.devices), "GPU"));
   if (rates.mfu)
-    row("MFU", percent(*rates.mfu),
+    row("MFU", percent_text(*rates.mfu),
         fmt::format("{} FLOPs a token, nothing that runs again", rate_text(rates.terms.flops_per_token)));
-  if (rates.hfu && *rates.hfu != *rates.mfu) row("HFU", percent(*rates.hfu), "with what is recomputed");
+  if (rates.hfu && *rates.hfu != *rates.mfu) row("HFU", percent_text(*rates.hfu), "with what is recomputed");
   if (rates.gpu_hours) row("GPU hours", rate_text(*rates.gpu_hours), "for the budget of tokens");
   return table;
 }
@@ -151,7 +147,7 @@ Table term_table(const EstimatedRun& run) {
                              hardware::name_of(static_cast<hardware::Basis>(basis)), term.found[basis]);
     table.add_row({term.name,
                    time_text(TickSum(static_cast<Ticks>(term.seconds * 1e12)), TimeUnit::Millisecond),
-                   percent(term.share), found});
+                   percent_text(term.share), found});
   }
   return table;
 }

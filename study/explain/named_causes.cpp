@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "sim/base/number_text.hpp"
 #include "study/explain/ops/cause_times.hpp"
 #include "study/explain/words.hpp"
 
@@ -77,7 +78,7 @@ std::string seen_apart(const Wiring& wiring, const std::vector<OpCause>& all, co
   } else if (are_alike(stages)) {
     for (const auto& [stage, more] : stages)
       if (more.most != 0)
-        add(fmt::format("stage {} by {:.1f} %", stage.value(), 100 * std::expm1(more.most)));
+        add(fmt::format("stage {} by {}", stage.value(), percent_text(std::expm1(more.most))));
   }
   return text;
 }

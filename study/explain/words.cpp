@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/number_text.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::study::explain {
@@ -37,8 +38,9 @@ std::string slower(const Cause& cause, TimeUnit unit) {
   if (!cause.factor)
     return fmt::format("takes {} {} an op", time_text(std::abs(*cause.added), unit),
                        *cause.added < 0 ? "less" : "more");
-  const double percent = (*cause.factor - 1) * 100;
-  std::string text = fmt::format("is {} by {:.1f} %", percent >= 0 ? "slower" : "faster", std::abs(percent));
+  const double more = *cause.factor - 1;
+  std::string text =
+      fmt::format("is {} by {}", more >= 0 ? "slower" : "faster", percent_text(std::abs(more)));
   if (cause.each) text += fmt::format(", {} an op", time_text(std::abs(*cause.each), unit));
   return text;
 }

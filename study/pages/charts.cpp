@@ -56,8 +56,8 @@ PageTable cause_table(const Metrics& metrics, TimeUnit unit) {
   const auto add = [&](const std::string& name, TickSum time, const std::string& swatch) {
     table.rows.push_back({{name, Tone::Plain, swatch},
                           {format.text(time)},
-                          {percent(share_of(time, sum.total()))},
-                          {percent(share_of(time, area))}});
+                          {percent_text(share_of(time, sum.total()))},
+                          {percent_text(share_of(time, area))}});
   };
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const auto cause = static_cast<IdleCause>(i);
@@ -93,7 +93,7 @@ PageTable busy_table(const Timeline& timeline, std::size_t most) {
     table.rows.push_back({{std::to_string(rank.value())},
                           {time_text(busy, timeline.unit)},
                           {time_text(makespan - busy, timeline.unit)},
-                          {percent(share_of(busy, makespan))}});
+                          {percent_text(share_of(busy, makespan))}});
   }
   return table;
 }

@@ -14,6 +14,7 @@
 #include "study/pages/run_page.hpp"
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"
+#include "study/report/run_roots.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"
 
@@ -45,7 +46,7 @@ std::string sentence(std::string words) {
 std::string value_text(const MetricRow& row, double value, TimeUnit unit,
                        const MemoryModel* memory = nullptr) {
   if (row.unit == Unit::Time) return time_text(static_cast<Ticks>(value), unit);
-  if (row.unit == Unit::Ratio) return percent(value);
+  if (row.unit == Unit::Ratio) return percent_text(value);
   if (row.unit == Unit::Bytes)
     return memory == nullptr ? bytes_text(static_cast<Bytes>(value)) : memory_text_of_bytes(*memory, value);
   return row.unit == Unit::PerSecond ? rate_text(value) : fmt::format("{}", value);
@@ -73,7 +74,7 @@ Tone tone_of(const MetricRow& row, double before, double after) {
   return (after < before) == (row.better == Better::Lower) ? Tone::Good : Tone::Bad;
 }
 
-std::string change_text(const MetricRow& row, std::size_t run) {
+std::string change_of(const MetricRow& row, std::size_t run) {
   const double before = *row.values[0];
   const double after = *row.values[run];
   if (before == after) return "same";
@@ -81,7 +82,7 @@ std::string change_text(const MetricRow& row, std::size_t run) {
   const std::string_view word = tone_of(row, before, after) == Tone::Good  ? ", better"
                                 : tone_of(row, before, after) == Tone::Bad ? ", worse"
                                                                            : "";
-  return (relative ? fmt::format("{:+.2f} %", 100 * *relative) : std::string("new")) + std::string(word);
+  return (relative ? change_text(*relative) : std::string("new")) + std::string(word);
 }
 
 PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
@@ -101,7 +102,7 @@ PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
                                        : "-"});
       if (run == 0) continue;
       const bool both = row.values[0] && row.values[run];
-      cells.push_back(both ? Cell{change_text(row, run), tone_of(row, *row.values[0], *row.values[run])}
+      cells.push_back(both ? Cell{change_of(row, run), tone_of(row, *row.values[0], *row.values[run])}
                            : Cell{});
     }
     table.rows.push_back(std::move(cells));
@@ -123,11 +124,11 @@ Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
     fact.value =
         makespan.values[run] ? value_text(makespan, *makespan.values[run], runs[0].run->timeline.unit) : "-";
     fact.note = run == 0                                     ? "the baseline"
-                : makespan.values[run] && makespan.values[0] ? change_text(makespan, run)
+                : makespan.values[run] && makespan.values[0] ? change_of(makespan, run)
                                                              : "another clock";
     if (run > 0 && makespan.values[run] && makespan.values[0])
       fact.tone = tone_of(makespan, *makespan.values[0], *makespan.values[run]);
-    if (bubble.values[run]) fact.note += fmt::format("; bubble ratio {}", percent(*bubble.values[run]));
+    if (bubble.values[run]) fact.note += fmt::format("; bubble ratio {}", percent_text(*bubble.values[run]));
     facts.facts.push_back(std::move(fact));
   }
   return facts;
@@ -239,6 +240,13 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
   return table;
 }
 
+/// What holds each run back.
+void add_roots(const Runs& runs, Page& page) {
+  for (const auto& [run, title] : runs)
+    if (const std::string roots = roots_text(*run->schedule, roots_of(*run)); !roots.empty())
+      page.lead.emplace_back(Paragraph{fmt::format("{} is held back: {}.", title, roots)});
+}
+
 /// Of every measured run where the baseline predicts its ops: where the difference between the two comes from.
 void add_explanations(const Runs& runs, Page& page) {
   Section section{"explained", "Where the difference comes from", {}};
@@ -289,6 +297,7 @@ Page compare_page(const std::list<Run>& loaded, Medium medium) {
   page.sections.push_back(timelines(runs, medium));
   page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
+  add_roots(runs, page);
   add_explanations(runs, page);
   add_differences(runs, medium, page);
   for (const auto& [run, title] : runs) {

@@ -43,7 +43,9 @@ Fact bubble_fact(const RunNumbers& run) {
   const PageTimes times(run.timeline->unit);
   const Metric& ratio = *metric_named("bubble_ratio");
   const Metric& beside = *metric_named(ratio.beside);
-  const auto share = [&run](const Metric& metric) { return percent(std::get<double>(*metric.get(run))); };
+  const auto share = [&run](const Metric& metric) {
+    return percent_text(std::get<double>(*metric.get(run)));
+  };
   return {std::string(ratio.label), share(ratio),
           fmt::format("{}; {} ({}) {}", ratio.note(run, times), beside.label, beside.note(run, times),
                       share(beside)),
@@ -61,7 +63,7 @@ Fact bound_fact(const Run& run) {
     fact.note = "no order can be shorter";
     fact.tone = Tone::Good;
   } else {
-    fact.note = fmt::format("{} above the lower bound of {}", percent(share_of(bounded - bound, bound)),
+    fact.note = fmt::format("{} above the lower bound of {}", percent_text(share_of(bounded - bound, bound)),
                             time_text(bound, run.timeline.unit));
   }
   return fact;
@@ -79,10 +81,6 @@ Fact memory_fact(const Run& run) {
 }
 
 }  // namespace
-
-std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100 * share);
-}
 
 std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
   const TickSum idle = causes.total.total();
@@ -102,7 +100,7 @@ std::string largest_cause(const CauseTotals& causes, TimeUnit unit) {
       all_equal ? fmt::format("Every rank loses {} to it.", most)
                 : fmt::format("Rank {} loses most to it, {}.", worst - causes.of_rank.begin(), most);
   return fmt::format("Largest cause of idle time: {}, {} of {} ({}): {}. {}", name_of(largest),
-                     time_text(time, unit), time_text(idle, unit), percent(share_of(time, idle)),
+                     time_text(time, unit), time_text(idle, unit), percent_text(share_of(time, idle)),
                      meaning(largest), who);
 }
 
@@ -157,7 +155,7 @@ PageTable critical_table(const Run& run) {
     table.rows.push_back({{name},
                           {count_text(count)},
                           {time_text(time, run.timeline.unit)},
-                          {percent(share_of(time, run.critical_path->length))}});
+                          {percent_text(share_of(time, run.critical_path->length))}});
   };
   for (std::size_t i = 0; i < kOpKinds; ++i)
     if (counts[i] > 0) add(std::string(kKinds[i].words), counts[i], times[i]);

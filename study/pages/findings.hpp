@@ -13,10 +13,7 @@
 
 namespace pipeloom::study::page {
 
-/// "27.27 %".
-[[nodiscard]] std::string percent(double share);
-
-/// "Largest cause of idle time: cooldown, 9.0 of 12.0 ms (75.00 %), ..": which, how much, where, and what that means. Nothing idle is said
+/// "Largest cause of idle time: cooldown, 9.0 of 12.0 ms (75.0 %), ..": which, how much, where, and what that means. Nothing idle is said
 /// too. `unit` is that of the times.
 [[nodiscard]] std::string largest_cause(const CauseTotals& causes, TimeUnit unit);
 

@@ -20,6 +20,7 @@
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/memory_svg.hpp"
+#include "study/report/run_roots.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"
@@ -142,6 +143,8 @@ Page simulated_page(const Run& run, Medium medium, const ScenarioSummary* scenar
   page.subtitle = run_subtitle(run);
   page.lead.emplace_back(facts_of_run(run));
   const CauseTotals causes = cause_totals(run.idle);
+  if (const std::string roots = roots_text(*run.schedule, roots_of(run)); !roots.empty())
+    page.lead.emplace_back(Paragraph{fmt::format("What holds it back: {}.", roots)});
   page.lead.emplace_back(Paragraph{largest_cause(causes, run.timeline.unit)});
   add_warnings(run, page);
   page.sections.push_back(timeline_section(run, medium));

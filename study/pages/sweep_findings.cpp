@@ -46,7 +46,7 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 /// What was asked, completed by what the result has.
 struct Asked {
   std::vector<std::string> metrics;  ///< one, or two and more
-  std::string unit;                  ///< of times
+  sweep::ValueUnits units;
   std::vector<Row> rows;
   /// Where points differ in what nobody decides: the ranking is of these.
   std::optional<sweep::Decisions> decisions;
@@ -78,7 +78,7 @@ std::vector<std::string> asked_metrics(const ResultTable& table, const std::vect
 
 Asked asked_of(const ResultTable& table, const SweepQuestion& question) {
   Asked out{.metrics = asked_metrics(table, question.metrics),
-            .unit = table.time_unit(),
+            .units = table.units(),
             .rows = chosen_rows(table, question.where),
             .decisions = {},
             .front = {}};
@@ -92,7 +92,7 @@ Asked asked_of(const ResultTable& table, const SweepQuestion& question) {
 
 std::string text_of(const ResultTable& table, const Asked& asked, std::size_t metric, Row row) {
   const std::string& name = asked.metrics[metric];
-  return metric_text(name, table.metric(name, {}), row, asked.unit);
+  return metric_text(name, table.metric(name, {}), row, asked.units);
 }
 
 std::string best_word(std::string_view metric) {
@@ -142,6 +142,14 @@ std::string derived_keys(const ResultTable& table) {
   return shortened(out, 400);
 }
 
+/// The option that ranks points by a time that the result has.
+std::string ranking_by_time(const ResultTable& table) {
+  for (const auto& named : table.metrics())
+    if (sweep::metric_unit(named.name) == study::Unit::Time)
+      return fmt::format(" --metric {} ranks them by time.", named.name);
+  return "";
+}
+
 /// What the reader must know before believing the rest.
 void add_remarks(const ResultTable& table, const SweepQuestion& question, const Asked& asked,
                  std::vector<Block>& lead) {
@@ -166,10 +174,11 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
   if (const std::string derived = derived_keys(table); !derived.empty())
     lead.emplace_back(Paragraph{"Derived from the axes: " + derived + '.', Tone::Muted});
   if (question.metrics.empty() && !asked.metrics.empty() && asked.metrics[0] == "bubble_ratio")
-    lead.emplace_back(
-        Paragraph{"Points differ in their work, so that their times do not compare; they are ranked by "
-                  "bubble_ratio. --metric makespan ranks them by time.",
-                  Tone::Muted});
+    lead.emplace_back(Paragraph{
+        fmt::format("Points differ in their work, so that their times do not compare; they are ranked by "
+                    "bubble_ratio.{}",
+                    ranking_by_time(table)),
+        Tone::Muted});
 }
 
 /// What was ranked, where that is no single points.
@@ -285,7 +294,8 @@ void add_rest(const ResultTable& table, const Asked& asked, const std::string& i
   if (!asked.metrics.empty()) {
     const auto found = sensitivities(table, asked.rows, asked.metrics[0]);
     if (!found.empty())
-      out.push_back({id + "-keys", "What matters", {sensitivity_table(found, asked.metrics[0], asked.unit)}});
+      out.push_back(
+          {id + "-keys", "What matters", {sensitivity_table(found, asked.metrics[0], asked.units)}});
   }
   Section statuses{id + "-statuses", "Points without an answer", {status_table(table)}};
   if (!table.errors().empty()) statuses.blocks.emplace_back(error_table(table));

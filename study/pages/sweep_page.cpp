@@ -63,7 +63,7 @@ class PointColumns {
  public:
   PointColumns(const ResultTable& table, std::vector<std::string> first_keys,
                const std::vector<std::string>& first_metrics)
-      : table_(table), unit_(table.time_unit()) {
+      : table_(table), units_(table.units()) {
     std::vector<std::string> keys = std::move(first_keys);
     for (const std::string& key : varying_keys(table)) keys.push_back(key);
     for (std::size_t i = 0; i < std::min(kKeysBeforeMetrics, keys.size()); ++i) add(keys[i], false);
@@ -83,7 +83,7 @@ class PointColumns {
   }
   void add_cells(Row row, std::vector<Cell>& cells) const {
     for (const auto& [name, is_metric] : shown_)
-      cells.push_back({is_metric ? sweep::metric_text(name, table_.metric(name, {}), row, unit_)
+      cells.push_back({is_metric ? sweep::metric_text(name, table_.metric(name, {}), row, units_)
                                  : shortened(table_.column(name, {}).text(row), kCellText)});
     cells.push_back({fmt::format("{}", table_.point(row))});
   }
@@ -101,7 +101,7 @@ class PointColumns {
   }
 
   const ResultTable& table_;
-  std::string unit_;
+  sweep::ValueUnits units_;
   std::vector<Shown> shown_;
 };
 
@@ -113,11 +113,6 @@ std::string values_text(const sweep::Column& column, const std::vector<Row>& exa
   if (out.size() < kMessageText) return out;
   return fmt::format("{} .. {}", shortened(column.text(examples.front()), kCellText),
                      shortened(column.text(examples.back()), kCellText));
-}
-
-std::string percent(std::size_t part, std::size_t whole) {
-  return whole == 0 ? ""
-                    : fmt::format("{:.1f}%", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
 }  // namespace
@@ -167,7 +162,7 @@ PageTable front_table(const ResultTable& table, const std::vector<sweep::FrontPo
 }
 
 PageTable sensitivity_table(const std::vector<sweep::Sensitivity>& found, std::string_view metric,
-                            std::string_view time_unit) {
+                            const sweep::ValueUnits& units) {
   PageTable out;
   out.caption =
       fmt::format("How far {} moves when one key changes and all other axes stay, on average", metric);
@@ -177,8 +172,8 @@ PageTable sensitivity_table(const std::vector<sweep::Sensitivity>& found, std::s
                  {"groups", Align::Right}};
   for (const sweep::Sensitivity& key : found)
     out.rows.push_back({{key.key},
-                        {sweep::metric_number(metric, key.mean_range, time_unit)},
-                        {fmt::format("{:.1f}%", 100 * key.mean_relative)},
+                        {sweep::metric_number(metric, key.mean_range, units)},
+                        {percent_text(key.mean_relative)},
                         {count_text(key.groups)}});
   return out;
 }
@@ -194,10 +189,12 @@ PageTable status_table(const ResultTable& table) {
   for (std::size_t i = 0; i < table.status_counts().size(); ++i) {
     const std::size_t count = table.status_counts()[i];
     if (count == 0) continue;
-    out.rows.push_back({{std::string(name_of(static_cast<Status>(i)))},
-                        {count_text(count)},
-                        {percent(count, table.rows())},
-                        {std::string(kMeanings[i])}});
+    out.rows.push_back(
+        {{std::string(name_of(static_cast<Status>(i)))},
+         {count_text(count)},
+         {table.rows() == 0 ? ""
+                            : percent_text(static_cast<double>(count) / static_cast<double>(table.rows()))},
+         {std::string(kMeanings[i])}});
   }
   return out;
 }

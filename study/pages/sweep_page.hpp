@@ -66,7 +66,7 @@ inline constexpr std::size_t kMaxTableRows = 1000;
                                     const std::vector<std::string>& metrics, std::string caption);
 
 [[nodiscard]] PageTable sensitivity_table(const std::vector<sweep::Sensitivity>& found,
-                                          std::string_view metric, std::string_view time_unit);
+                                          std::string_view metric, const sweep::ValueUnits& units);
 /// Points of each status.
 [[nodiscard]] PageTable status_table(const sweep::ResultTable& table);
 /// The most frequent messages, each with its first point.

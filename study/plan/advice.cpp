@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/number_text.hpp"
 #include "sim/memory.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
@@ -55,7 +56,7 @@ void add_layer_move(const PlanCandidate& winner, const Limits& limits, std::vect
       if (!run) continue;
       const double saves = saved(winner, run->metrics->step_time);
       if (saves > best.saves)
-        best = {fmt::format("moving one layer from stage {} to stage {} saves {:.1f} %", a, b, 100 * saves),
+        best = {fmt::format("moving one layer from stage {} to stage {} saves {}", a, b, percent_text(saves)),
                 saves, std::move(*run)};
     }
   if (best.saves >= kWorthSaying) out.push_back(std::move(best));
@@ -114,8 +115,8 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
   Run run = evaluate_schedule(std::move(schedule), winner.name, config, limits);
   const double saves = saved(winner, run.metrics->step_time);
   if (saves < kWorthSaying || !fits_with(run, tight, more)) return;
-  out.push_back({fmt::format("{} more on rank {} saves {:.1f} %", relative ? "one activation" : "1 GB", tight,
-                             100 * saves),
+  out.push_back({fmt::format("{} more on rank {} saves {}", relative ? "one activation" : "1 GB", tight,
+                             percent_text(saves)),
                  saves, std::move(run)});
 }
 

@@ -90,8 +90,8 @@ std::string progress_text(const orders::SearchProgress& now, TimeUnit unit) {
   if (now.value == kMaxTicks) return "";
   std::string out = time_text(now.value, unit);
   if (now.bound > 0)
-    out += fmt::format(", bound {}, gap {:.1f} %", time_text(now.bound, unit),
-                       100 * (static_cast<double>(now.value) / static_cast<double>(now.bound) - 1));
+    out += fmt::format(", bound {}, gap {}", time_text(now.bound, unit),
+                       percent_text(static_cast<double>(now.value) / static_cast<double>(now.bound) - 1));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/number_text.hpp"
 #include "sim/draw/scene.hpp"
 #include "study/document/html.hpp"
 
@@ -17,7 +18,7 @@ constexpr double kTextSize = 12;
 constexpr double kLongestLabel = 260;
 
 std::string share_text(TickSum part, TickSum whole) {
-  return whole <= 0 ? "" : fmt::format("{:.1f} %", 100 * share_of(part, whole));
+  return whole <= 0 ? "" : percent_text(share_of(part, whole));
 }
 
 /// The label cut to what fits, from its left: file names differ at their ends.

@@ -38,7 +38,7 @@ std::string name_of_winners(const WinnerMap& map, const MapCell& cell) {
 class MapPicture {
  public:
   MapPicture(const sweep::ResultTable& table, const WinnerMap& map)
-      : metric_(table.metric(map.metric, {})), map_(map), unit_(table.time_unit()) {
+      : metric_(table.metric(map.metric, {})), map_(map), units_(table.units()) {
     double widest = text_width(map.y.key, kMapFont);
     for (const std::string& value : map.y.values) widest = std::max(widest, text_width(value, kMapFont));
     left_ = map.y.key.empty() ? 8 : std::min(widest + 12, 220.0);
@@ -136,7 +136,7 @@ class MapPicture {
         add_text(middle, line, kSmall, "num strong", text);
         break;
       }
-    const std::string value = sweep::metric_text(map_.metric, metric_, *cell.best, unit_);
+    const std::string value = sweep::metric_text(map_.metric, metric_, *cell.best, units_);
     if (cell_width_ >= kTwoLines && text_width(value, kSmall) <= cell_width_ - 6)
       add_text(middle, top + 30, kSmall, "num", value);
     out_ += "</g>";
@@ -156,7 +156,7 @@ class MapPicture {
         break;
     }
     return fmt::format("{}\n{}\n{} {}\nbest of {}", out, name_of_winners(map_, cell), map_.metric,
-                       sweep::metric_text(map_.metric, metric_, *cell.best, unit_),
+                       sweep::metric_text(map_.metric, metric_, *cell.best, units_),
                        count_text(cell.points, "point"));
   }
 
@@ -176,7 +176,7 @@ class MapPicture {
 
   const sweep::Column& metric_;
   const WinnerMap& map_;
-  std::string unit_;
+  sweep::ValueUnits units_;
   double left_ = 0;
   double top_ = 0;
   double cell_width_ = 0;

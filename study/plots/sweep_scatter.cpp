@@ -46,7 +46,7 @@ class Picture {
         question_(question),
         x_column_(table.metric(question.x, {})),
         y_column_(table.metric(question.y, {})),
-        unit_(table.time_unit()),
+        units_(table.units()),
         series_(table, question.series) {
     const auto scale = [&](const sweep::Column& column, const std::string& name) {
       const sweep::Extent extent = sweep::extent_of(column, rows);
@@ -157,13 +157,13 @@ class Picture {
   }
 
   [[nodiscard]] std::string axis_title(const std::string& metric, const Scale& scale) const {
-    return sweep::metric_title(metric, unit_) + (scale.is_log() ? " (logarithmic)" : "");
+    return sweep::metric_title(metric, units_.time) + (scale.is_log() ? " (logarithmic)" : "");
   }
 
   [[nodiscard]] std::string title_of(Row row) const {
     return fmt::format("{}\n{} {}\n{} {}", table_.title(row), question_.y,
-                       sweep::metric_text(question_.y, y_column_, row, unit_), question_.x,
-                       sweep::metric_text(question_.x, x_column_, row, unit_));
+                       sweep::metric_text(question_.y, y_column_, row, units_), question_.x,
+                       sweep::metric_text(question_.x, x_column_, row, units_));
   }
 
   /// Every point in its series' colour. Points on top of each other are one mark, the larger the more they are, and few lie above many.
@@ -242,7 +242,7 @@ class Picture {
   const ScatterQuestion& question_;
   const sweep::Column& x_column_;
   const sweep::Column& y_column_;
-  std::string unit_;
+  sweep::ValueUnits units_;
   Series series_;
   Scale x_;
   Scale y_;

@@ -107,7 +107,7 @@ std::string bound_note(N run, const PageTimes& /*times*/) {
   if (value == bound.value) return fmt::format("{}; the {} reaches it", bound.name, bounded.label);
   if (bound.value == 0) return fmt::format("{}; says nothing about the {}", bound.name, bounded.label);
   const double ratio = static_cast<double>(value) / static_cast<double>(bound.value);
-  return fmt::format("{}; the {} is {:.2f} % above it", bound.name, bounded.label, 100 * (ratio - 1));
+  return fmt::format("{}; the {} is {} above it", bound.name, bounded.label, percent_text(ratio - 1));
 }
 
 std::string peak_note(N run, const PageTimes& /*times*/) {
@@ -177,7 +177,8 @@ constexpr Metric kMetrics[] = {
      .unit = Unit::Time,
      .get = known<&Metrics::max_window>,
      .report = true,
-     .asked = true},
+     .asked = true,
+     .compare = 7},
     {.name = "lower_bound",
      .label = "lower bound",
      .help = "best proven bound over all orders",
@@ -192,7 +193,7 @@ constexpr Metric kMetrics[] = {
      .report = true,
      .asked = true,
      .summary = 4,
-     .compare = 7,
+     .compare = 9,
      .facts = 5,
      .state = 5,
      .note = bound_note,
@@ -237,6 +238,7 @@ constexpr Metric kMetrics[] = {
      .report = true,
      .asked = true,
      .summary = 8,
+     .compare = 8,
      .share = true,
      .note =
          [](N run, const PageTimes& times) {
@@ -250,7 +252,7 @@ constexpr Metric kMetrics[] = {
      .get = most<&RankMemory::peak_bytes>,
      .asked = true,
      .summary = 9,
-     .compare = 8,
+     .compare = 10,
      .facts = 6,
      .state = 6,
      .edited = 3,
@@ -263,14 +265,14 @@ constexpr Metric kMetrics[] = {
      .needs = Needs::Peaks,
      .get = most<&RankMemory::peak_activation_bytes>,
      .asked = true,
-     .compare = 9},
+     .compare = 11},
     {.name = "peak_live",
      .label = "peak live",
      .help = "most (stage, microbatch) pairs live on a rank",
      .needs = Needs::Peaks,
      .get = most<&RankMemory::peak_live>,
      .asked = true,
-     .compare = 10},
+     .compare = 12},
     {.name = "num_ops",
      .label = "ops",
      .help = "ops of one step",
@@ -295,7 +297,7 @@ constexpr Metric kMetrics[] = {
      .get = headroom,
      .report = true,
      .asked = true,
-     .compare = 11},
+     .compare = 13},
     {.name = "tokens_per_s",
      .label = "tokens per second",
      .help = "tokens of a step / step time; of a model",
@@ -307,7 +309,7 @@ constexpr Metric kMetrics[] = {
      .report = true,
      .asked = true,
      .summary = 10,
-     .compare = 12,
+     .compare = 14,
      .facts = 7,
      .note =
          [](N run, const PageTimes&) {
@@ -325,7 +327,7 @@ constexpr Metric kMetrics[] = {
      .report = true,
      .asked = true,
      .summary = 11,
-     .compare = 13,
+     .compare = 15,
      .note =
          [](N run, const PageTimes&) {
            return count_text(static_cast<std::size_t>(run.training->devices), "GPU");
@@ -341,7 +343,7 @@ constexpr Metric kMetrics[] = {
      .report = true,
      .asked = true,
      .summary = 12,
-     .compare = 14,
+     .compare = 16,
      .facts = 8,
      .note = [](N, const PageTimes&) { return std::string("of the devices' peak; nothing that runs again"); },
      .sentence = "FLOPs of the model, as a share of what its devices could do in a step."},

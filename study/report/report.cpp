@@ -5,6 +5,7 @@
 #include "sim/io/json/text_writer.hpp"
 #include "sim/memory.hpp"
 #include "sim/text.hpp"
+#include "study/report/run_roots.hpp"
 #include "study/run/messages.hpp"
 #include "version.hpp"
 
@@ -25,6 +26,7 @@ class ReportWriter {
     write_metrics();
     write_memory();
     write_ranks();
+    write_root_causes();
     write_messages();
     if (parts.scenarios != nullptr) write_scenarios(*parts.scenarios);
     if (parts.critical_path) write_critical_path();
@@ -94,6 +96,14 @@ class ReportWriter {
       out_.ticks(m.idle_causes.of(cause), unit_);
     }
     out_ << "}}";
+  }
+
+  void write_root_causes() {
+    const std::vector<RootCause> roots = roots_of(run_);
+    if (roots.empty()) return;
+    key("roots");
+    io::JsonWriter json(out_);
+    write_roots(json, schedule_, roots, unit_);
   }
 
   void write_messages() {

@@ -9,6 +9,7 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/words.hpp"
+#include "study/report/run_roots.hpp"
 #include "study/run/messages.hpp"
 #include "study/text/numbers.hpp"
 
@@ -29,7 +30,7 @@ PageTimes times_of(const RunNumbers& run, std::span<const Metric> table) {
 std::string people_text(const Metric& metric, const MetricValue& value, const RunNumbers& run,
                         const PageTimes& times) {
   if (metric.unit == Unit::Time) return times.text(std::get<TickSum>(value));
-  if (metric.unit == Unit::Ratio) return ratio_text(std::get<double>(value));
+  if (metric.unit == Unit::Ratio) return percent_text(std::get<double>(value));
   if (metric.unit == Unit::PerSecond) return rate_text(std::get<double>(value));
   const auto count = static_cast<Bytes>(std::get<TickSum>(value).value());
   return metric.unit == Unit::Bytes ? memory_text(*run.memory, count)
@@ -187,6 +188,20 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
   return shown;
 }
 
+namespace {
+
+/// Whether each of a rank's several stages takes the times given for one, because nothing else was said: beside a schedule of one stage a rank
+/// the work is then another.
+bool repeats_costs(const Run& run) {
+  const auto& origins = run.effective->origins;
+  return run.effective->chunks.value_or(1) > 1 && run.model == nullptr &&
+         std::any_of(origins.begin(), origins.end(), [](const cost::Origin& origin) {
+           return origin.first == "costs.per" && origin.second == "default";
+         });
+}
+
+}  // namespace
+
 std::string summary_page(const Run& run, const SummaryStyle& style) {
   const std::size_t count = run.metrics->ranks.size();
   const auto ranks =
@@ -195,6 +210,13 @@ std::string summary_page(const Run& run, const SummaryStyle& style) {
   const Table table = rank_table(run, ranks, style.everything);
   std::string out = bold(printable(run_title(run)), style.colour) + "\n\n";
   out += style.markdown ? summary.markdown() : summary.text();
+  if (const std::string roots = roots_text(*run.schedule, roots_of(run)); !roots.empty())
+    out += fmt::format("\nHeld back: {}.\n", roots);
+  if (repeats_costs(run))
+    out += fmt::format(
+        "\nEach of a rank's {} stages takes the times given for one: beside schedules with other stages, set "
+        "costs.per to \"model\".\n",
+        *run.effective->chunks);
   out += '\n';
   out += style.markdown ? table.markdown() : table.text(style.colour);
   if (ranks.size() < count)
@@ -213,7 +235,7 @@ Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit) {
     times.add_row({name, text(of.mean), text(of.p50), text(of.p95), text(of.p99)});
   };
   add("makespan", scenarios.makespan, [unit](Ticks ticks) { return time_text(ticks, unit); });
-  add("bubble ratio", scenarios.bubble, [](double ratio) { return ratio_text(ratio); });
+  add("bubble ratio", scenarios.bubble, [](double ratio) { return percent_text(ratio); });
   return times;
 }
 
@@ -224,7 +246,7 @@ Table sensitivity_table(const ScenarioSummary& scenarios, bool everything) {
   for (std::size_t i = 0; i < scenarios.sensitivities.size(); ++i) {
     const Sensitivity& one = scenarios.sensitivities[i];
     shown = i > 0 && scenarios.sensitivities[i - 1].what == one.what ? shown + 1 : 0;
-    if (shown < kShown || everything) hangs.add_row({name_of(one), fmt::format("{:.2f} %", one.derivative)});
+    if (shown < kShown || everything) hangs.add_row({name_of(one), percent_text(one.derivative / 100)});
   }
   return hangs;
 }

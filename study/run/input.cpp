@@ -11,6 +11,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/simulate.hpp>
+#include "schedules/generator.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/validate.hpp"
 #include "sim/base/text_tools.hpp"
@@ -128,7 +129,22 @@ io::TraceRun read_trace_input(const Request& input) {
   return io::assemble(io::read_trace(files, {input.from, input.mapping}));
 }
 
-Input read_input(const Request& options) {
+Request with_schedule_name(Request request) {
+  if (!request.file || request.text || request.from || request.schedule || *request.file == "-")
+    return request;
+  std::error_code none;
+  if (std::filesystem::exists(*request.file, none)) return request;
+  try {
+    (void)schedules::find(*request.file);
+  } catch (const InputError&) {
+    return request;
+  }
+  request.schedule = std::exchange(request.file, std::nullopt);
+  return request;
+}
+
+Input read_input(const Request& given) {
+  const Request options = with_schedule_name(given);
   Input input;
   io::Document document = read_document(options, input);
   for (const auto& [option, key, value] : shape_options(options)) {
@@ -266,7 +282,8 @@ bool lacks_unit(const Run& run, const Request& input) {
 }  // namespace
 
 Run load_run(Request input, const Limits& limits, TimeUnit unit) {
-  return load_keeping(input, limits, unit);
+  Request request = with_schedule_name(std::move(input));
+  return load_keeping(request, limits, unit);
 }
 
 std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
@@ -288,15 +305,36 @@ std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string
   return runs;
 }
 
+namespace {
+
+/// The request of a schedule's name beside the first run, which says all else.
+Request beside_first(Request named, const Run& first, const Request& request_of_first) {
+  if (first.source == RunSource::Configuration) {
+    named.file = request_of_first.file;
+    named.text = request_of_first.text;
+    return named;
+  }
+  if (!named.ranks) named.ranks = std::to_string(first.schedule->ranks());
+  if (!named.microbatches) named.microbatches = std::to_string(first.schedule->microbatches());
+  return named;
+}
+
+}  // namespace
+
 std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input, const Limits& limits) {
   std::list<Run> runs;
+  Request first;
   std::optional<TimeUnit> unit;
   std::vector<std::pair<Run*, Request>> before_unit;
   for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
     Request one = input;
     one.file = of_run.front();
     one.other_files.assign(of_run.begin() + 1, of_run.end());
+    const Request named = with_schedule_name(one);
+    if (!named.file) one = runs.empty() ? named : beside_first(named, runs.front(), first);
     Run& run = runs.emplace_back(load_keeping(one, limits, unit.value_or(TimeUnit::Unit)));
+    if (!named.file) run.title = shortened(of_run.front(), kMaxTitle);
+    if (runs.size() == 1) first = one;
     if (unit) continue;
     if (lacks_unit(run, one))
       before_unit.emplace_back(&run, std::move(one));

@@ -38,8 +38,12 @@ struct Input {
   std::vector<std::string> warnings;
 };
 
-/// Reads the file, if any, and puts the options on top. Throws InputError.
-[[nodiscard]] Input read_input(const Request& options);
+/// `request`, where a schedule's name may stand in place of a file: if no file of that name exists and no schedule is given besides, the name
+/// becomes its schedule.
+[[nodiscard]] Request with_schedule_name(Request request);
+
+/// Reads the file, if any, and puts the options on top. A schedule's name may stand in place of the file. Throws InputError.
+[[nodiscard]] Input read_input(const Request& given);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
 
@@ -75,7 +79,8 @@ struct Input {
 [[nodiscard]] std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
                                                                  const std::optional<std::string>& from);
 
-/// The runs of `files` as files_by_run() has them, each with the values of `input` on top; a timeline without a unit has that of the first run that says
+/// The runs of `files` as files_by_run() has them, each with the values of `input` on top. A schedule's name in place of a file is the first file's
+/// configuration under that schedule; behind a schedule file or times, its ranks and microbatches under that schedule; a timeline without a unit has that of the first run that says
 /// one, and idle spans under the first simulated run that has its placement.
 /// Addresses stay: comparisons point to runs.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,

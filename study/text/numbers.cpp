@@ -60,15 +60,6 @@ std::string rate_text(double number) {
   return number >= 1000 ? count_text(static_cast<std::size_t>(number)) : fmt::format("{:.4g}", number);
 }
 
-std::string ratio_text(double ratio) {
-  return fmt::format("{:.4f}", ratio);
-}
-
-std::string percent_text(double ratio) {
-  // 9.996 would be shown as 10.00.
-  return fmt::format("{:.{}f} %", 100 * ratio, std::abs(ratio) < 0.09995 ? 2 : 1);
-}
-
 void TimeFormat::include(TickSum value) {
   largest_ = std::max(largest_, value);
   // The last step is one tick, which divides everything.

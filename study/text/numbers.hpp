@@ -32,11 +32,6 @@ inline constexpr std::string_view kNoValue = "null";
 /// "8.03 B", "12.5 M", "4,321": four digits that count, as people write parameters, tokens and rates of them.
 [[nodiscard]] std::string rate_text(double number);
 
-/// Four decimals, as the papers print bubble rates: "0.2727".
-[[nodiscard]] std::string ratio_text(double ratio);
-/// The same for sentences, axes and cells of pages: "27.3 %", "5.93 %", "0.74 %".
-[[nodiscard]] std::string percent_text(double ratio);
-
 /// Times of one table with the same number of decimals, so that points stand below each other.
 ///
 ///   TimeFormat format(TimeUnit::Millisecond);

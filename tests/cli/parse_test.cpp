@@ -111,7 +111,7 @@ TEST_CASE("however many files there are, all are kept") {
 
 TEST_CASE("help and version are asked for instead of a run") {
   CHECK(Toy().read({"--version"}).call == Call::Version);
-  CHECK(Toy().read({"-h"}).call == Call::Help);
+  CHECK(Toy().read({"-h"}).call == Call::Brief);
   Toy toy;
   const Parsed parsed = toy.read({"go", "--help"});
   CHECK(parsed.call == Call::Help);
@@ -124,9 +124,20 @@ TEST_CASE("help names types, headings and what excludes an option from both side
   const std::string help = help_text(toy.line, toy.line.find("go"));
   CHECK(holds(help, "Usage: toy go [OPTIONS] FILES"));
   CHECK(holds(help, "Writing:\n  -o,--output FILE"));
-  CHECK(holds(help, "--format,--to table|json Excludes: --json"));
-  CHECK(holds(help, "--json Excludes: --format"));
+  CHECK(holds(help, "not with --json"));
+  CHECK(holds(help, "not with --format"));
+  CHECK(holds(help, "FILES FILE.."));
+  CHECK_FALSE(holds(help, "REQUIRED"));
   CHECK(holds(help_text(toy.line), "rest"));
+}
+
+TEST_CASE("the short help leaves out what stands under headings and below the options") {
+  Toy toy;
+  CHECK(toy.read({"go", "-h"}).call == Call::Brief);
+  const std::string help = help_text(toy.line, toy.line.find("go"), HelpLength::Brief);
+  CHECK(holds(help, "--format,--to table|json"));
+  CHECK_FALSE(holds(help, "Writing:"));
+  CHECK(holds(help, "`toy go --help` has more options and examples."));
 }
 
 TEST_CASE("what follows a command that passes on is not read") {

@@ -80,7 +80,7 @@ TEST_CASE("metrics of a run without configuration") {
   CHECK(lines[0].value.find('9') == 0);
   // 6 of 2 * 9.
   CHECK(lines[1].name == "bubble ratio");
-  CHECK(lines[1].value == "33.33 %");
+  CHECK(lines[1].value == "33.3 %");
   CHECK(lines[2].value == "8");
 }
 

@@ -266,7 +266,7 @@ TEST_CASE("lines say the step against the baseline, and what the limit leaves or
   // (m + p - 1)(F + B) = 11 * 30 ms for both; 1f1b holds p = 4 activations of 1 GB on its first rank, gpipe all m = 8.
   const ScheduleLine& one = line_of(table, "1f1b");
   CHECK(one.step == "330.0 ms");
-  CHECK(one.change == "+0.0 %");
+  CHECK(one.change == "0.0 %");
   CHECK(one.bubble == "27.3 %");  // (p - 1) / (m + p - 1) = 3 / 11
   CHECK(one.peak == "4.0 GB");
   CHECK(one.room == "fits, 2.0 GB free");

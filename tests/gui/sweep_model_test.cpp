@@ -141,7 +141,7 @@ TEST_CASE("ratios are percent and sizes are short beside the axes, as the metric
 )")),
                          {"peak_bytes", "bubble_ratio", "", "", "", "", ""});
   CHECK(scene.point_text(0) == "a\nbubble_ratio 27.3 %\npeak_bytes 536.9 MB (512.0 MiB)\npoint 0");
-  CHECK(scene.point_text(1).find("bubble_ratio 5.59 %") != std::string::npos);
+  CHECK(scene.point_text(1).find("bubble_ratio 5.6 %") != std::string::npos);
   const auto texts = [](const std::vector<sweep::AxisMark>& marks) {
     std::vector<std::string> out;
     for (const sweep::AxisMark& mark : marks) out.push_back(mark.text);

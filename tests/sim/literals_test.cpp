@@ -49,4 +49,16 @@ TEST_CASE("rates with a unit are bits per second") {
     CHECK_FALSE(parse_rate_literal(text));
 }
 
+TEST_CASE("shares and changes for people") {
+  CHECK(percent_text(0.2727) == "27.3 %");
+  CHECK(percent_text(1) == "100.0 %");
+  CHECK(percent_text(0) == "0.0 %");
+  CHECK(percent_text(0.001) == "0.1 %");
+  CHECK(percent_text(0.00042) == "0.04 %");
+  CHECK(change_text(0.0123) == "+1.2 %");
+  CHECK(change_text(-0.0123) == "-1.2 %");
+  CHECK(change_text(0) == "0.0 %");
+  CHECK(change_text(0.0003) == "+0.03 %");
+}
+
 }  // namespace pipeloom::literals_test

@@ -119,6 +119,7 @@ TEST_CASE("the report's keys come in the documented order") {
                                          "num_entries",
                                          "memory",
                                          "ranks",
+                                         "roots",
                                          "critical_path",
                                          "orders",
                                          "timeline"});

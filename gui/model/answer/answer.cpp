@@ -195,10 +195,6 @@ std::string missing_text(const ScheduleRow& row) {
 
 }  // namespace
 
-std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
 std::optional<Bottleneck> find_bottleneck(const RunModel& run) {
   Bottleneck out;
   out.of_stages = run.schedule->stages() == run.schedule->ranks();
@@ -276,7 +272,7 @@ Outlook outlook_of(std::span<const ScheduleRow> rows, std::string_view now) {
     const double saves = 1 - step_of(*better) / step_of(*found);
     return {Suggestion{better->name, saves},
             fmt::format("{} {}takes {} less time{}", better->name, limited ? "fits and " : "",
-                        share_text(saves), limited ? "" : memory_price(*better, *found))};
+                        percent_text(saves), limited ? "" : memory_price(*better, *found))};
   }
   Outlook out{std::nullopt, limited ? "Nothing that fits is faster." : "No other schedule is faster."};
   if (const ScheduleRow* larger = fastest(rows, *found, false)) out.text += " " + missing_text(*larger);

@@ -72,9 +72,6 @@ struct RunAnswer {
 /// O(ops), and a simulation of as many where the stages differ and there are not too many. For jobs.
 [[nodiscard]] RunAnswer answer_of(const RunModel& run);
 
-/// "18.7 %"
-[[nodiscard]] std::string share_text(double share);
-
 /// What the table of schedules says of the one under edit.
 struct Suggestion {
   std::string schedule;

@@ -101,12 +101,12 @@ void add_step(std::vector<BadgePart>& out, const RunModel& run, const RunModel* 
   out.push_back({std::move(text), BadgePart::Tone::Value, 0});
   if (baseline == nullptr) return;
   const double change = static_cast<double>(step_of(run)) / static_cast<double>(step_of(*baseline)) - 1;
-  out.push_back({fmt::format(" {:+.1f} %", 100 * change), tone_of(change), 0});
+  out.push_back({fmt::format(" {}", change_text(change)), tone_of(change), 0});
 }
 
 void add_bubble(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
   out.push_back(
-      {fmt::format(" \u00b7 bubble {:.1f} %", 100 * run.metrics->bubble_ratio), BadgePart::Tone::Value, 1});
+      {fmt::format(" \u00b7 bubble {}", percent_text(run.metrics->bubble_ratio)), BadgePart::Tone::Value, 1});
   if (baseline == nullptr || !baseline->metrics) return;
   const double change = 100 * (run.metrics->bubble_ratio - baseline->metrics->bubble_ratio);
   out.push_back({fmt::format(" {:+.1f}", change), tone_of(change), 1});

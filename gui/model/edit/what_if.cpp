@@ -10,6 +10,7 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "sim/base/number_text.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -37,7 +38,7 @@ std::string_view name_of(CostScope scope) {
 std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
   std::string text = fmt::format("{} \u2192 {}", duration_text(from, unit), duration_text(to, unit));
   if (from > 0 && from != to)
-    text += fmt::format(" ({:+.1f} %)", 100 * (static_cast<double>(to) / static_cast<double>(from) - 1));
+    text += fmt::format(" ({})", change_text(static_cast<double>(to) / static_cast<double>(from) - 1));
   return text;
 }
 

@@ -107,10 +107,10 @@ std::string winner_text(const Plan& plan, const FindRow& winner) {
   std::string out = fmt::format("{}: {}", winner.row.name, study::time_with_unit(candidate.step_time, unit));
   if (candidate.p95) out += fmt::format(", p95 {}", study::time_text(*candidate.p95, unit));
   if (candidate.tokens_per_s) out += fmt::format(", {} tokens/s", study::rate_text(*candidate.tokens_per_s));
-  if (candidate.change) out += fmt::format(", {:+.1f} %", 100 * *candidate.change);
+  if (candidate.change) out += fmt::format(", {}", change_text(*candidate.change));
   out += fmt::format(", {}{}", winner.row.held_text, plan.activation > 0 ? " activations" : "");
   if (candidate.proven) return out + ", no order is shorter";
-  if (candidate.bound.value > 0) out += fmt::format(", {:.1f} % above the bound", 100 * candidate.gap);
+  if (candidate.bound.value > 0) out += fmt::format(", {} above the bound", percent_text(candidate.gap));
   return out;
 }
 

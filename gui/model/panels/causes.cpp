@@ -54,12 +54,8 @@ class LongestGaps {
   std::vector<Entry> kept_;
 };
 
-std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100 * share);
-}
-
 std::string shown_text(const study::Metric& metric, const study::MetricValue& value, const RunModel& run) {
-  if (metric.unit == study::Unit::Ratio) return percent(std::get<double>(value));
+  if (metric.unit == study::Unit::Ratio) return percent_text(std::get<double>(value));
   if (metric.unit == study::Unit::PerSecond) return study::rate_text(std::get<double>(value));
   const auto number = static_cast<Ticks>(std::get<TickSum>(value).value());
   if (metric.unit == study::Unit::Time) return duration_text(number, run.timeline.unit);
@@ -73,8 +69,8 @@ void add_gap(const Metrics& m, std::vector<MetricLine>& lines) {
   const Ticks bounded = m.step_time > 0 ? m.step_time : m.makespan;
   if (m.lower_bound.value > 0)
     lines.push_back({"gap to bound",
-                     percent(static_cast<double>(bounded - m.lower_bound.value) /
-                             static_cast<double>(m.lower_bound.value)),
+                     percent_text(static_cast<double>(bounded - m.lower_bound.value) /
+                                  static_cast<double>(m.lower_bound.value)),
                      "How much slower than the lower bound this run is."});
 }
 
@@ -140,7 +136,8 @@ std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& c
     if (span.length() > 0) {
       const study::Metric& ratio = *study::metric_named("bubble_ratio");
       const double all = static_cast<double>(span.length()) * run.ranks();
-      lines.push_back({std::string(ratio.label), percent(static_cast<double>(causes.total.total()) / all),
+      lines.push_back({std::string(ratio.label),
+                       percent_text(static_cast<double>(causes.total.total()) / all),
                        std::string(ratio.sentence)});
     }
   }

@@ -66,10 +66,6 @@ class StepFormat {
   int decimals_ = 0;
 };
 
-std::string percent_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
 std::string room_text(const ScheduleRow& row) {
   if (!row.headroom) return "";
   if (*row.headroom == 0) return "fits exactly";
@@ -190,7 +186,7 @@ void ScheduleTable::write_lines() {
     line.row = i;
     if (row.refusal.empty()) {
       line.step = format.text(row.one_step());
-      if (compared) line.change = fmt::format("{:+.1f} %", 100 * (row.one_step() / against_.step - 1));
+      if (compared) line.change = change_text(row.one_step() / against_.step - 1);
       line.bubble = percent_text(row.bubble_ratio);
       line.peak = row.held_text;
       line.room = room_text(row);

@@ -184,10 +184,10 @@ std::optional<Row> SweepScene::best_of_cell(std::size_t x, std::size_t y) const 
 
 std::string SweepScene::point_text(Row row) const {
   std::string out = fmt::format("{}", table_->title(row));
-  const std::string unit = table_->time_unit();
+  const sweep::ValueUnits units = table_->units();
   for (const auto& metric : table_->metrics())
     if (metric.column.has(row))
-      out += fmt::format("\n{} {}", metric.name, metric_text(metric.name, metric.column, row, unit));
+      out += fmt::format("\n{} {}", metric.name, metric_text(metric.name, metric.column, row, units));
   return out + fmt::format("\npoint {}", table_->point(row));
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/dependency.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
@@ -442,9 +443,9 @@ class Assembler {
     for (std::size_t i = 0; i < windows.size() && median > 0; ++i)
       if (windows[i] - median > multiply_divide(median, kOutlyingPercent, 100)) {
         out_.outliers.push_back(static_cast<int>(i));
-        outliers.push_back(
-            fmt::format("step {} by {:.1f} %", text_of_step(steps_[i]),
-                        100.0 * static_cast<double>(windows[i] - median) / static_cast<double>(median)));
+        outliers.push_back(fmt::format(
+            "step {} by {}", text_of_step(steps_[i]),
+            percent_text(static_cast<double>(windows[i] - median) / static_cast<double>(median))));
       }
     if (!outliers.empty())
       warn(fmt::format("longer than the median step of {} {}: {}", format_ticks(median, trace_.unit),

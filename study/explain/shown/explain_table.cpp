@@ -9,10 +9,10 @@
 namespace pipeloom::study::explain {
 namespace {
 
-/// "+10.50 %"; "" of nothing.
+/// "+10.5 %"; "" of nothing.
 std::string part_text(Ticks ticks, Ticks whole) {
   if (whole == 0) return {};
-  return fmt::format("{:+.2f} %", 100 * static_cast<double>(ticks) / static_cast<double>(whole));
+  return change_text(static_cast<double>(ticks) / static_cast<double>(whole));
 }
 
 /// Two digits that count are enough of a spread.

@@ -20,13 +20,9 @@
 namespace pipeloom::study {
 namespace {
 
-std::string share_text(double share) {
-  return fmt::format("{:.1f} %", 100 * share);
-}
-
 std::string gap_text(const PlanCandidate& candidate) {
   if (candidate.proven) return std::string(kOptimal);
-  return candidate.bound.value > 0 ? share_text(candidate.gap) : "-";
+  return candidate.bound.value > 0 ? percent_text(candidate.gap) : "-";
 }
 
 /// Which columns there are, and how times stand in them.
@@ -61,8 +57,8 @@ std::vector<std::string> cells_of(const PlanCandidate& candidate, const Shown& s
   if (shown.p95) out.push_back(candidate.p95 ? shown.time.text(*candidate.p95) : "-");
   if (shown.tokens)
     out.push_back(candidate.tokens_per_s ? fmt::format("{:.0f}", *candidate.tokens_per_s) : "-");
-  if (shown.change) out.push_back(candidate.change ? fmt::format("{:+.1f} %", 100 * *candidate.change) : "-");
-  out.push_back(share_text(candidate.bubble_ratio));
+  if (shown.change) out.push_back(candidate.change ? change_text(*candidate.change) : "-");
+  out.push_back(percent_text(candidate.bubble_ratio));
   out.push_back(peak_text(candidate, shown.activation));
   out.push_back(gap_text(candidate));
   out.push_back(mark);
@@ -155,7 +151,7 @@ std::string compared_text(const Plan& plan, const PlanCandidate& winner) {
   const PlanCandidate* other = compared_with(plan);
   if (&winner == baseline_row(plan)) return ", as now";
   if (other == nullptr || other == &winner || !winner.change) return "";
-  std::string out = fmt::format(", {} {} than {}", share_text(std::abs(*winner.change)),
+  std::string out = fmt::format(", {} {} than {}", percent_text(std::abs(*winner.change)),
                                 *winner.change <= 0 ? "less" : "more", other->name);
   if (plan.baseline) out += " now";
   return fits(plan, *other) ? out : out + ", which is over the limit";
@@ -165,7 +161,7 @@ std::string bound_text(const PlanCandidate& winner) {
   const char* pairs = may_pair(winner.run) ? " with these pairs" : "";
   if (winner.proven) return fmt::format("; no better order exists for these stages{}", pairs);
   if (winner.bound.value <= 0) return "";
-  return fmt::format("; at most {} above the best order for these stages{}", share_text(winner.gap), pairs);
+  return fmt::format("; at most {} above the best order for these stages{}", percent_text(winner.gap), pairs);
 }
 
 /// The winner, and what is hardly slower and holds less.
@@ -177,7 +173,7 @@ std::string headline(const Plan& plan, std::size_t width) {
       width);
   if (const PlanCandidate* other = cheap_neighbour(plan)) {
     const double slower = static_cast<double>(other->step_time) / static_cast<double>(winner.step_time) - 1;
-    out += wrapped(fmt::format("{}: {} slower, {} less", other->name, share_text(slower),
+    out += wrapped(fmt::format("{}: {} slower, {} less", other->name, percent_text(slower),
                                held_text(plan, winner.peak - other->peak)),
                    width);
   }

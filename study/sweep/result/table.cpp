@@ -203,17 +203,39 @@ std::vector<ErrorGroup> ResultTable::errors() const {
   return out;
 }
 
-std::string ResultTable::time_unit() const {
-  if (const Column* units = find("costs.time_unit")) {
-    for (Row row = 1; row < rows(); ++row)
-      if (units->bits(row) != units->bits(0)) return "";
-    const std::string unit = rows() == 0 ? "" : units->text(0);
-    return unit == "unit" ? "" : unit;
-  }
+namespace {
+
+/// Keys of "memory" that give no size.
+bool gives_size(std::string_view key) {
+  return key.starts_with("memory.") && key != "memory.limit_bytes" && key != "memory.per";
+}
+
+}  // namespace
+
+ValueUnits ResultTable::units() const {
   const auto base = io::Document::parse(header_.base_json, "base");
-  const io::Value* costs = base.root().find("costs");
-  const io::Value* unit = costs == nullptr ? nullptr : costs->find("time_unit");
-  return unit == nullptr || unit->text() == "unit" ? "" : unit->text();
+  const auto said = [&base](const char* group, const char* key) -> const io::Value* {
+    const io::Value* of_group = base.root().find(group);
+    return of_group == nullptr || !of_group->is(io::ValueKind::Object) ? nullptr : of_group->find(key);
+  };
+  ValueUnits out;
+  const io::Value* const unit = said("costs", "time_unit");
+  if (unit != nullptr) out.time = unit->text();
+  if (const Column* units = find("costs.time_unit")) {
+    out.time = rows() == 0 ? "" : units->text(0);
+    for (Row row = 1; row < rows(); ++row)
+      if (units->bits(row) != units->bits(0)) out.time = "";
+  }
+  if (out.time == "unit") out.time = "";
+  out.activations =
+      said("costs", "model") == nullptr && find("costs.model") == nullptr && find("costs") == nullptr &&
+      std::none_of(keys_.begin(), keys_.end(),
+                   [](const NamedColumn& key) { return gives_size(key.name) || key.name == "memory"; });
+  if (const io::Value* memory = base.root().find("memory");
+      memory != nullptr && memory->is(io::ValueKind::Object))
+    for (const auto& key : memory->keys())
+      out.activations = out.activations && !gives_size("memory." + key.name);
+  return out;
 }
 
 io::Document ResultTable::document(Row row) const {

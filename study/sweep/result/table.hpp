@@ -36,6 +36,12 @@ struct ErrorGroup {
 /// The same of a file, of which only the beginning is looked at. False for standard input and for what cannot be read.
 [[nodiscard]] bool is_result_file(const std::string& path);
 
+/// What the values of a result are in.
+struct ValueUnits {
+  std::string time;          ///< "ms"; "" of the abstract unit, and if the points differ in it
+  bool activations = false;  ///< sizes count activations of a stage: no point says bytes
+};
+
 class ResultTable {
  public:
   struct NamedColumn {
@@ -80,8 +86,8 @@ class ResultTable {
   [[nodiscard]] std::vector<ErrorGroup> errors() const;
   /// [status]
   [[nodiscard]] const std::array<std::size_t, 5>& status_counts() const { return status_counts_; }
-  /// "time_unit" of the base, and "" if the points differ in it or the unit is the abstract one.
-  [[nodiscard]] std::string time_unit() const;
+  /// What times and sizes of all points are in.
+  [[nodiscard]] ValueUnits units() const;
   /// The configuration of a row, as a document that can be simulated: base and what varies.
   [[nodiscard]] io::Document document(Row row) const;
   /// What varies, without what is derived from it: "zb-h1, ranks 4"; everything that is set where nothing does.

@@ -69,9 +69,8 @@ TEST_CASE("the page of a sweep says what is best, and what within less memory") 
   question.metrics = {"makespan", "peak_bytes"};
   const std::string page = markdown(table_of({"makespan", "peak_bytes"}, kScene), question);
   CHECK_THAT(
-      page,
-      Contains("Lowest makespan: 27.5 with zb-h2, ranks 4 (peak\\_bytes 9 B). With at most 4 B: 33.0 with "
-               "1f1b, ranks 4."));
+      page, Contains("Lowest makespan: 27.5 with zb-h2, ranks 4 (peak\\_bytes 9 activations). With at most 4 "
+                     "activations: 33.0 with 1f1b, ranks 4."));
   CHECK_THAT(page, Contains("6 points, 5 ok"));
   CHECK_THAT(page, Contains("| illegal | 1 | needs 15 microbatches | 5 |"));
 }
@@ -150,8 +149,8 @@ TEST_CASE("conditions, groups and numbers of points are the reader's choice") {
   const std::string page = markdown(table, question);
   CHECK_THAT(page, Contains("Only points where peak\\_bytes &lt;= 8: 4.") ||
                        Contains("Only points where peak\\_bytes \\<= 8: 4."));
-  CHECK_THAT(page,
-             Contains("| 4 | gpipe | 33.0 | 8 B | 0 |\n| 4 | 1f1b | 33.0 | 4 B | 1 |\n| 8 | gpipe | 45.0"));
+  CHECK_THAT(page, Contains("| 4 | gpipe | 33.0 | 8 activations | 0 |\n| 4 | 1f1b | 33.0 | 4 activations | 1 "
+                            "|\n| 8 | gpipe | 45.0"));
   question.where = {"peak_bytes < 0"};
   CHECK_THAT(markdown(table, question), Contains("No point fits the conditions."));
 }

@@ -94,7 +94,7 @@ TEST_CASE("a table has keys, metrics, statuses and errors of its lines") {
   CHECK(table.rows() == 5);
   CHECK(table.status_counts() == std::array<std::size_t, 5>{3, 1, 0, 1, 0});
   CHECK(table.title(3) == "zb-h1, ranks 8");
-  CHECK(table.time_unit() == "ms");
+  CHECK(table.units().time == "ms");
   CHECK_FALSE(table.metric("makespan", {}).has(3));
   CHECK(table.metric("makespan", {}).text(4) == "30.0");
   CHECK(table.document(2).root().canonical_text() ==
