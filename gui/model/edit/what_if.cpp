@@ -35,7 +35,7 @@ std::string_view name_of(CostScope scope) {
   return kNames[static_cast<std::size_t>(scope)];
 }
 
-std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
+std::string what_if_text(Ticks from, Ticks to, TimeUnit unit) {
   std::string text = fmt::format("{} \u2192 {}", duration_text(from, unit), duration_text(to, unit));
   if (from > 0 && from != to)
     text += fmt::format(" ({})", change_text(static_cast<double>(to) / static_cast<double>(from) - 1));
@@ -125,7 +125,7 @@ void WhatIf::release(Session& session) {
   if (!held.changed || held.duration == held.old_duration) return;
   const TimeUnit unit = held.before->timeline.unit;
   session.say(fmt::format("{}: {}", scope_text(*held.before, held.position, held.scope),
-                          change_text(held.old_duration, held.duration, unit)));
+                          what_if_text(held.old_duration, held.duration, unit)));
   if (!held.shows_all) return;
   if (session.part<ConfigModel>().pending())
     return;  // what comes is fitted as it comes: the view shows all of the run before
@@ -148,11 +148,11 @@ WhatIf::Shown WhatIf::shown(const Session& session) const {
   out.duration = held.duration;
   const TimeUnit unit = held.before->timeline.unit;
   out.lines.push_back(fmt::format("{}: {}", scope_text(*held.before, held.position, held.scope),
-                                  change_text(held.old_duration, held.duration, unit)));
+                                  what_if_text(held.old_duration, held.duration, unit)));
   const OpenRun* open = edited_run(session);
   if (open == nullptr) return out;
   const RunModel& now = *open->run;
-  out.lines.push_back("step " + change_text(whole_step(*held.before), whole_step(now), unit));
+  out.lines.push_back("step " + what_if_text(whole_step(*held.before), whole_step(now), unit));
   // Costs do not change queues, and where an order depends on them the op may stand elsewhere.
   const Op wanted = op_at(*held.before, held.position);
   if (held.position < now.timeline.start.size() && op_at(now, held.position) == wanted)
