@@ -230,7 +230,8 @@ void split_files(ConvertOptions& options) {
   options.file = std::move(files.back());
   files.pop_back();
   options.input.file = files.front();
-  static_cast<pipeloom::Request&>(options.input) = study::with_schedule_name(options.input);
+  auto& request = static_cast<pipeloom::Request&>(options.input);
+  request = study::with_schedule_name(request);
   if (!options.input.file && files.size() == 1) return;
   const auto runs = study::files_by_run(files, options.input.from);
   if (runs.size() > 1)
