@@ -130,8 +130,9 @@ void add_bound_and_path(Run& run, const Limits& limits) {
     run.critical_path = {run.metrics->makespan, critical_entries(*run.program_run, *run.program)};
   if (with_bound)
     run.metrics->lower_bound =
-        run.program_run ? lower_bound(*run.schedule, *run.costs, steps, run.metrics->makespan)
-                        : run_bound(*run.schedule, *run.costs, *run.memory, steps, run.metrics->makespan);
+        run.program_run
+            ? lower_bound(*run.schedule, *run.costs, steps, run.metrics->makespan)
+            : run_bound(*run.schedule, *run.costs, *run.memory, steps, run.metrics->makespan, limits.stop);
   end_if_stopped(limits);
   if (with_path && !run.program_run) run.critical_path = critical_path(run.timeline, *run.costs);
 }

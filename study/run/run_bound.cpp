@@ -60,12 +60,12 @@ std::optional<orders::Problem> problem_of(const Schedule& schedule, const Costs&
 }  // namespace
 
 LowerBound run_bound(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
-                     const Steps& steps, Ticks makespan) {
+                     const Steps& steps, Ticks makespan, const std::function<bool()>& stopped) {
   LowerBound known = lower_bound(schedule, costs, steps, makespan);
   if (steps.rule != StepRule::Barrier || known.value >= makespan) return known;
   const auto problem = problem_of(schedule, costs, memory);
   if (!problem) return known;
-  const orders::Bound other = orders::best_bound(*problem, makespan);
+  const orders::Bound other = orders::best_bound(*problem, makespan, stopped);
   return other.value > known.value ? LowerBound{other.value, std::string(other.name)} : known;
 }
 

@@ -2,6 +2,8 @@
 
 // The best bound that is known for a run's schedule.
 
+#include <functional>
+
 #include <pipeloom/costs.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
@@ -13,7 +15,9 @@ namespace pipeloom::study {
 ///
 /// The orders that it is about keep MemoryModel::limit less static bytes with their activations, where this schedule does; else all orders.
 /// `makespan`: that of this schedule under `latency`. REQUIRES: no structural errors. O(ops log ops).
+/// `stopped`: as orders::best_bound() has it.
 [[nodiscard]] LowerBound run_bound(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
-                                   const Steps& steps, Ticks makespan);
+                                   const Steps& steps, Ticks makespan,
+                                   const std::function<bool()>& stopped = {});
 
 }  // namespace pipeloom::study

@@ -36,8 +36,9 @@ std::vector<Bound> all_bounds(const Problem& problem) {
   return out;
 }
 
-Bound best_bound(const Problem& problem, Ticks reached) {
-  const Parts parts(problem);
+Bound best_bound(const Problem& problem, Ticks reached, const std::function<bool()>& stopped) {
+  Parts parts(problem);
+  if (stopped) parts.stopped = &stopped;
   Bound best{kBounds.front().name, 0};
   for (const BoundRow& row : kBounds) {
     if (const Ticks value = ticks_of(row.value(parts)); value > best.value) best = {row.name, value};

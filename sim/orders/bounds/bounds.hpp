@@ -3,6 +3,7 @@
 // What no order can be better than: lower bounds on the value of a Problem (sim/orders/order.hpp, value_of) over all orders that keep its
 // limits. docs/model.md derives each.
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct Bound {
 [[nodiscard]] std::vector<Bound> all_bounds(const Problem& problem);
 
 /// The largest; of equal ones the first in the table. `reached`: the value of an order that is known; the rest of the table is not asked
-/// once a bound is as large.
-[[nodiscard]] Bound best_bound(const Problem& problem, Ticks reached = kMaxTicks);
+/// once a bound is as large. `stopped`: asked now and then; true ends it with the largest so far. May be empty.
+[[nodiscard]] Bound best_bound(const Problem& problem, Ticks reached = kMaxTicks,
+                               const std::function<bool()>& stopped = {});
 
 }  // namespace pipeloom::orders

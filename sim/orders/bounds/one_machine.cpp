@@ -55,7 +55,7 @@ class OneMachine {
 
   Wide best() {
     Wide best = 0;
-    for (std::size_t rank = 0; rank < problem_.ranks(); ++rank)
+    for (std::size_t rank = 0; rank < problem_.ranks() && !parts_.is_stopped(); ++rank)
       best = std::max(best, static_cast<Wide>(preempted(rank)));
     return best;
   }

@@ -3,6 +3,7 @@
 // What several bounds ask: chains of data dependencies around the ops of a stage, and how much work a limit lets stand at once.
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,10 @@ struct StageChain {
 
 struct Parts {
   const Problem& problem;
-  std::vector<StageChain> chains;  ///< [stage]
+  std::vector<StageChain> chains;                  ///< [stage]
+  const std::function<bool()>* stopped = nullptr;  ///< as best_bound() has it; null: nobody stops it
+
+  [[nodiscard]] bool is_stopped() const { return stopped != nullptr && (*stopped)(); }
 
   /// `of` must outlive it.
   explicit Parts(const Problem& of);
