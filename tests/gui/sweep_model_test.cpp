@@ -77,7 +77,7 @@ TEST_CASE("the pointer finds the nearest point, and nothing far from all") {
         sweep::Row{3});
   CHECK_FALSE(scene.hit(0.5, 0.02, 0.02, 0.02));
   CHECK_FALSE(scene.hit(-3, 7, 0.02, 0.02));
-  CHECK(scene.point_text(1) == "1f1b, ranks 4\nmakespan 33.0\npeak_bytes 4 B\npoint 1");
+  CHECK(scene.point_text(1) == "1f1b, ranks 4\nmakespan 33.0\npeak_bytes 4 activations\npoint 1");
 }
 
 TEST_CASE("many points are cells: all of them are counted, and found one by one") {
@@ -138,7 +138,8 @@ TEST_CASE("ratios are percent and sizes are short beside the axes, as the metric
   const SweepScene scene(shared(table_of({"bubble_ratio", "peak_bytes"}, R"(
   schedule=a : bubble_ratio=0.2727 peak_bytes=536870912
   schedule=b : bubble_ratio=0.0559 peak_bytes=1610612736
-)")),
+)",
+                                         R"({"memory":{"activation_bytes":1048576}})")),
                          {"peak_bytes", "bubble_ratio", "", "", "", "", ""});
   CHECK(scene.point_text(0) == "a\nbubble_ratio 27.3 %\npeak_bytes 536.9 MB (512.0 MiB)\npoint 0");
   CHECK(scene.point_text(1).find("bubble_ratio 5.6 %") != std::string::npos);
