@@ -65,7 +65,8 @@ std::string metrics_table(std::span<const pipeloom::Run* const> runs, const Comp
 std::string roots_lines(std::span<const pipeloom::Run* const> runs, const ComparePage& page) {
   std::string text;
   for (const pipeloom::Run* const run : runs)
-    if (const std::string roots = study::roots_text(*run->schedule, study::roots_of(*run)); !roots.empty())
+    if (const std::string roots = study::roots_text(*run->timeline.schedule, study::roots_of(*run));
+        !roots.empty())
       text += fmt::format("{}{} is held back: {}.\n", page.markdown ? "- " : "", run->title, roots);
   return text.empty() ? text : '\n' + text;
 }
@@ -175,7 +176,8 @@ void write_runs(io::JsonWriter& out, std::span<const pipeloom::Run* const> runs,
   out.close().line(2).key("roots").array();
   for (const pipeloom::Run* run : runs) {
     const bool comparable = study::same_clock(runs[0]->timeline, run->timeline);
-    study::write_roots(out, *run->schedule, study::roots_of(*run), comparable ? unit : run->timeline.unit);
+    study::write_roots(out, *run->timeline.schedule, study::roots_of(*run),
+                       comparable ? unit : run->timeline.unit);
   }
   out.close().line(2).key("metrics").object();
   for (const MetricRow& row : rows) {

@@ -243,7 +243,7 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
 /// What holds each run back.
 void add_roots(const Runs& runs, Page& page) {
   for (const auto& [run, title] : runs)
-    if (const std::string roots = roots_text(*run->schedule, roots_of(*run)); !roots.empty())
+    if (const std::string roots = roots_text(*run->timeline.schedule, roots_of(*run)); !roots.empty())
       page.lead.emplace_back(Paragraph{fmt::format("{} is held back: {}.", title, roots)});
 }
 
