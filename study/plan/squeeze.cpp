@@ -98,7 +98,7 @@ class Squeezer {
 
   /// The order that a search finds, which ends where one is short enough; nothing where none fits.
   [[nodiscard]] std::optional<PlanCandidate> searched(const orders::Problem& problem,
-                                                      std::vector<orders::StartOrder> from,
+                                                      const std::vector<orders::StartOrder>& from,
                                                       Ticks enough) const {
     const std::string doing = from_.name + " with less memory";
     if (options_.progress && !options_.progress(doing, "")) return std::nullopt;
@@ -106,7 +106,7 @@ class Squeezer {
         .work = work_on(problem), .seed = options_.seed, .threads = options_.threads, .enough = enough};
     if (options_.progress)
       search.progress = [&](const orders::SearchProgress&) { return options_.progress(doing, ""); };
-    const auto found = orders::search_in_two(problem, std::move(from), search);
+    const auto found = orders::search_in_two(problem, from, search);
     if (!found || (enough > 0 && found->value > enough)) return std::nullopt;
     return candidate(problem, found->order);
   }
