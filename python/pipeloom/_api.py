@@ -187,7 +187,10 @@ def plan(source: Source | None = None, *, set: Mapping[str, Any] | None = None, 
     if source is not None:
         words, text = _source_of_model(source)
     answer = _program.call(["plan", *words, *_settings(set), *_options(options), "--include", "orders", "--json"], text)
-    return Plan({**json.loads(answer.out), "interrupted": answer.interrupted})
+    found = Plan({**json.loads(answer.out), "interrupted": answer.interrupted})
+    if answer.interrupted and not found.candidates:
+        raise KeyboardInterrupt
+    return found
 
 
 def estimate(model: Source, *, set: Mapping[str, Any] | None = None, **options: Any) -> Result:

@@ -27,7 +27,7 @@ def parts(client: Any, run: Run, count: int, retries: int) -> Iterator[Part]:
 def workers_of(client: Any) -> int:
     """How many workers there are; 1 where nothing says it."""
     if hasattr(client, "scheduler_info"):
-        return max(1, sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
+        return max(1, sum(int(worker["nthreads"]) for worker in client.scheduler_info(n_workers=-1)["workers"].values()))
     if hasattr(client, "cluster_resources"):
         return max(1, int(client.cluster_resources().get("CPU", 1)))
     return max(1, int(getattr(client, "_max_workers", 1)))

@@ -75,7 +75,7 @@ def test_what_a_worker_raises_is_tried_again_and_then_raised() -> None:
 
 def test_progress_may_end_it() -> None:
     with ThreadPoolExecutor(1) as client:
-        found = pl.sweep(GRID, client=client, parts=9, progress=lambda done, every: False)
+        found = pl.sweep(GRID, client=client, parts=3, progress=lambda done, every: False)
     assert found.interrupted and not found.complete
     assert {point["status"] for point in found.points} == {"", "ok"}
     assert all(point["schedule"] for point in found.points)
