@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--program", required=True)
     program = parser.parse_args().program
     once = min(run([program, "simulate", *ONCE]) for _ in range(2))
-    for number, times in [(signal.SIGINT, 1), (signal.SIGINT, 3), (signal.SIGTERM, 5), (signal.SIGINT, 8)]:
+    for number, times in [(signal.SIGINT, 2), (signal.SIGINT, 4), (signal.SIGTERM, 6), (signal.SIGINT, 9)]:
         status, out, rest = interrupted([program, "plan", *WORKLOAD, "--budget", "20"], number, times * once)
         print(f"{number.name} after {times * once:.2f} s of CPU: {rest:.2f} s more; one simulation takes {once:.2f} s")
         assert status == -number, status
