@@ -63,7 +63,11 @@ def _completed(client: Any, futures: list[Any]) -> Iterator[Any]:
 
 def _on_ray(ray: Any, run: Run, count: int, retries: int) -> Iterator[Part]:
     # Ray tries a task whose worker dies again by itself; one that raised only if it is told so.
-    task = ray.remote(max_retries=retries, retry_exceptions=True)(run)
+    # It takes functions alone, no partial ones.
+    def one(part: int) -> Part:
+        return run(part)
+
+    task = ray.remote(max_retries=retries, retry_exceptions=True)(one)
     waiting = [task.remote(part) for part in range(1, count + 1)]
     while waiting:
         ended, waiting = ray.wait(waiting)
