@@ -277,7 +277,7 @@ def sweep(
 
     ``client`` is a ``dask.distributed.Client``, the module ``ray`` or an executor of ``concurrent.futures``. Its workers, which need Pipeloom, get ``parts``
     shards (four for each worker's thread unless given, no more than points); one that fails or whose worker dies is tried again, ``retries`` times. ``threads`` are
-    those of each worker, 1 unless given. The result is that of one process.
+    those of each worker, 1 unless given. The result is that of one process; Ctrl-C is then a KeyboardInterrupt, and ends what waits.
 
     >>> len(sweep({"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "zb-h1"]}}))
     2

@@ -39,26 +39,33 @@ def _on_futures(client: Any, run: Run, count: int, retries: int) -> Iterator[Par
     options = {"pure": False} if hasattr(client, "scheduler_info") else {}
     tried = dict.fromkeys(range(1, count + 1), 0)
     waiting = {client.submit(run, part, **options): part for part in tried}
-    while waiting:
-        future = next(iter(_completed(client, list(waiting))))
-        part = waiting.pop(future)
-        try:
-            yield future.result()
-        except Exception:
-            tried[part] += 1
-            if tried[part] > retries:
-                raise
-            waiting[client.submit(run, part, **options)] = part
+    try:
+        while waiting:
+            for future in _ended(client, list(waiting)):
+                part = waiting.pop(future)
+                try:
+                    found = future.result()
+                except Exception:
+                    tried[part] += 1
+                    if tried[part] > retries:
+                        raise
+                    waiting[client.submit(run, part, **options)] = part
+                    continue
+                yield found
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
-def _completed(client: Any, futures: list[Any]) -> Iterator[Any]:
+def _ended(client: Any, futures: list[Any]) -> list[Any]:
+    """At least one of them."""
     if hasattr(client, "scheduler_info"):
         import distributed
 
-        return iter(distributed.as_completed(futures))
+        return list(distributed.wait(futures, return_when="FIRST_COMPLETED").done)
     import concurrent.futures
 
-    return iter(concurrent.futures.as_completed(futures))
+    return list(concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done)
 
 
 def _on_ray(ray: Any, run: Run, count: int, retries: int) -> Iterator[Part]:
@@ -69,7 +76,11 @@ def _on_ray(ray: Any, run: Run, count: int, retries: int) -> Iterator[Part]:
 
     task = ray.remote(max_retries=retries, retry_exceptions=True)(one)
     waiting = [task.remote(part) for part in range(1, count + 1)]
-    while waiting:
-        ended, waiting = ray.wait(waiting)
-        for reference in ended:
-            yield ray.get(reference)
+    try:
+        while waiting:
+            ended, waiting = ray.wait(waiting)
+            for reference in ended:
+                yield ray.get(reference)
+    finally:
+        for reference in waiting:
+            ray.cancel(reference)
