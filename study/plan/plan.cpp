@@ -128,7 +128,7 @@ class Planner {
   }
 
   /// Whether somebody ended the plan, or it takes much longer than its budget.
-  [[nodiscard]] bool is_ended() const { return ended_ || budget_.is_over(); }
+  [[nodiscard]] bool is_ended() const { return ended_ || (options_.ends_by_clock && budget_.is_over()); }
 
   [[nodiscard]] bool may_be_placed(const std::string& placement) const {
     return options_.vary.has(Vary::Placement) || !plan_.baseline || placement.empty() ||

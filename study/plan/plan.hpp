@@ -61,6 +61,8 @@ struct PlanOptions {
   VarySet vary = {};
   const Target* target = nullptr;  ///< what must be able to run the answer; null: nothing in particular
   double seconds = 2;              ///< how long the searches may take, about: work is counted, not time
+  /// Whether the clock ends what takes much longer than its work was estimated to. Without it equal inputs give equal plans on any machine, however slow.
+  bool ends_by_clock = true;
   std::uint64_t seed = 1;
   int threads = 1;
   std::optional<double> headroom = {};  ///< share of the device that stays free; nothing: kDefaultHeadroom

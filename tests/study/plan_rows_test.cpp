@@ -34,6 +34,7 @@ PlanOptions options(std::initializer_list<Vary> varies = {Vary::Schedule, Vary::
                                                           Vary::Order},
                     double seconds = 0.05) {
   PlanOptions out;
+  out.ends_by_clock = false;
   for (const Vary vary : varies) out.vary.add(vary);
   out.seconds = seconds;
   return out;

@@ -36,6 +36,7 @@ Assignments sized(int ranks, int microbatches) {
 
 Plan plan_for(const std::string& target, const Assignments& workload, std::initializer_list<Vary> vary) {
   PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : vary) options.vary.add(one);
   options.target = &study::target_named(target);
   options.seconds = 0.2;
@@ -93,6 +94,7 @@ TEST_CASE("all that is ranked for a target is taken by it, as it is") {
          {std::pair(2, 3), std::pair(3, 7), std::pair(4, 3), std::pair(4, 11)}) {
       INFO(target.name << ' ' << ranks << ' ' << microbatches);
       PlanOptions options;
+      options.ends_by_clock = false;
       options.target = &target;
       const Plan plan = plan_for(std::string(target.name), sized(ranks, microbatches),
                                  {Vary::Schedule, Vary::Chunks, Vary::Placement, Vary::Order});

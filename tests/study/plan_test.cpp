@@ -40,6 +40,7 @@ study::VarySet all_but_layers() {
 
 PlanOptions options() {
   PlanOptions out;
+  out.ends_by_clock = false;
   out.vary = all_but_layers();
   out.seconds = 0.2;
   return out;
@@ -463,6 +464,7 @@ TEST_CASE("under p95 the order searched for is the steadiest of those near the b
                                 {"memory.activation_bytes", "1"},
                                 {"memory.limit_bytes", "12"}};
   PlanOptions asked;
+  asked.ends_by_clock = false;
   asked.vary.add(Vary::Schedule);
   asked.vary.add(Vary::Order);
   asked.seconds = 2;

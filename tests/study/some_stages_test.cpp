@@ -65,6 +65,7 @@ Assignments tight() {
 
 Plan plan_of(const Assignments& workload, std::initializer_list<Vary> vary, double seconds = 0.1) {
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : vary) options.vary.add(one);
   options.seconds = seconds;
   return study::make_plan(study::config_of(workload), options, {});
@@ -291,6 +292,7 @@ TEST_CASE("which stages offload is chosen with the order where costs are given, 
   workload["costs.offload"] = workload["costs.reload"] = "[1, 6, 1, 1]";
   workload["memory.limit_bytes"] = "[25, 100, 25, 25]";
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : {Vary::Offload, Vary::Order}) options.vary.add(one);
   options.seconds = 0.5;
   const Plan plan = study::make_plan(study::config_of(workload), options, {});
@@ -316,6 +318,7 @@ TEST_CASE("some stages recompute and others offload in one design") {
   workload["costs.offload"] = workload["costs.reload"] = "[30, 1, 30, 30]";
   workload["memory.released_at_input"] = "10";
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : {Vary::Recompute, Vary::Offload, Vary::Order}) options.vary.add(one);
   options.seconds = 0.5;
   const Plan plan = study::make_plan(study::config_of(workload), options, {});
@@ -366,6 +369,7 @@ TEST_CASE("under p95 orders with copies are weighed by it, too") {
   workload["costs.offload"] = workload["costs.reload"] = "1";
   workload["costs.noise"] = R"({"model": "lognormal", "sigma": 0.1})";
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : {Vary::Offload, Vary::Order}) options.vary.add(one);
   options.seconds = 0.5;
   const auto best_of = [&](study::PlanObjective objective) {
@@ -392,6 +396,7 @@ TEST_CASE("which stages offload is chosen together with placement and order") {
                                 {"memory.limit_bytes", "62000000000"}};
   const auto best_of = [&](std::initializer_list<Vary> vary) {
     study::PlanOptions options;
+    options.ends_by_clock = false;
     for (const Vary one : vary) options.vary.add(one);
     options.seconds = 0.7;
     options.threads = 2;
@@ -421,6 +426,7 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
                                 {"memory.limit_bytes", "60000000000"}};
   const auto best_of = [&](std::initializer_list<Vary> vary) {
     study::PlanOptions options;
+    options.ends_by_clock = false;
     for (const Vary one : vary) options.vary.add(one);
     options.seconds = 2;
     const Plan plan = study::make_plan(study::config_of(workload), options, {});
@@ -451,6 +457,7 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
 TEST_CASE("where no schedule fits with the layers as they are, some fit with others") {
   // The last of four stages holds the head besides its 8 of 32 layers and is alone over the limit; with fewer layers it is not.
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : {Vary::Recompute, Vary::Layers}) options.vary.add(one);
   const Plan plan = study::make_plan(study::config_of({{"ranks", "4"},
                                                        {"microbatches", "8"},
@@ -472,6 +479,7 @@ TEST_CASE("where no schedule fits with the layers as they are, some fit with oth
 
 TEST_CASE("for a target recomputation stays one for all stages") {
   study::PlanOptions options;
+  options.ends_by_clock = false;
   for (const Vary one : {Vary::Order, Vary::Recompute, Vary::Layers}) options.vary.add(one);
   options.seconds = 1;
   options.target = &study::target_named("torch-2.15");

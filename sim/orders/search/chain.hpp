@@ -40,9 +40,10 @@ class Chain {
   /// Whether to go on. Call it after each step with the ops that it timed.
   [[nodiscard]] bool spend(std::int64_t ops) {
     done_ += ops;
-    return done_ < allowed_ && done_ < shared_->enough.load(std::memory_order_relaxed) &&
-           !shared_->stop.load(std::memory_order_relaxed);
+    return done_ < allowed_ && done_ < shared_->enough.load(std::memory_order_relaxed) && !is_stopped();
   }
+  /// Whether the caller wants no more.
+  [[nodiscard]] bool is_stopped() const { return shared_->stop.load(std::memory_order_relaxed); }
   /// An order of this value was found.
   void reached(Ticks value) {
     if (value > shared_->bound) return;

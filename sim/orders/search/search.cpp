@@ -131,6 +131,8 @@ class Search {
     for (std::vector<Policy>& family : first_policies(problem_)) {
       families.emplace_back();
       for (Policy& policy : family) {
+        ask(0);
+        if (stopped_) return;
         const auto value = play(player, policy);
         if (!value) continue;
         families.back().push_back({std::move(policy), *value, player.mean_lateness()});
@@ -163,13 +165,16 @@ class Search {
     const Ticks least = options_.runners_up > 0 || !smaller ? enough() : best_bound(*smaller).value;
     run_chains(kChains, least, work_of(shares_.policies), shares_.policies, [&](std::size_t i, Chain& chain) {
       RankedPolicy first = policies_[i % policies_.size()];
+      best[i] = first;
+      if (chain.is_stopped()) return;
       Player player(problem);
       first.value = player.play(first.policy).value_or(kMaxTicks);
       first.mean = player.mean_lateness();
       best[i] = search_policies(problem, first, chain);
     });
     Player player(problem_);
-    for (const RankedPolicy& found : best) play(player, found.policy);
+    for (const RankedPolicy& found : best)
+      if (!stopped_) play(player, found.policy);
   }
 
   /// Where each chain begins.
@@ -238,17 +243,15 @@ class Search {
           work(i, chain);
         },
         [&](std::size_t ended) {
-          ask(shared,
-              (spent_ + share * static_cast<double>(ended) / static_cast<double>(count)) / shares_.all());
+          ask((spent_ + share * static_cast<double>(ended) / static_cast<double>(count)) / shares_.all());
+          if (stopped_) shared.stop = true;
         });
     spent_ += share;
   }
 
-  void ask(Shared& shared, double done) {
-    if (!options_.progress) return;
-    if (options_.progress({found_.value, found_.bound.value, done})) return;
-    stopped_ = true;
-    shared.stop = true;
+  /// Asks the caller whether to go on, with the share of the work that is done.
+  void ask(double done) {
+    if (options_.progress && !options_.progress({found_.value, found_.bound.value, done})) stopped_ = true;
   }
 
   const Problem& problem_;
