@@ -51,6 +51,36 @@ void add_print_options(OptionList& list, PrintOptions& options, std::vector<std:
       .excludes("--json");
 }
 
+void add_json_file_option(OptionList& list, PrintOptions& options) {
+  list.option("--json-out", options.json_file, "FILE",
+              "Also write the JSON to FILE; what is printed stays as it is");
+}
+
+void add_json_file_options(OptionList& list, PrintOptions& options) {
+  add_json_file_option(list, options);
+  list.flag("--force", options.force, "Overwrite an existing file");
+}
+
+void PrintOptions::require_free_file() const {
+  if (json_file) require_free(*json_file, force);
+}
+
+void write_json_file(const PrintOptions& options, const std::string& json) {
+  if (options.json_file)
+    io::write_file(*options.json_file, overwrite_if(options.force), [&](std::ostream& out) { out << json; });
+}
+
+void print_answer(const PrintOptions& options, bool quiet, const std::function<std::string()>& json,
+                  const std::function<std::string()>& page) {
+  const bool is_json = options.is("json");
+  const std::string text = is_json || options.json_file ? json() : "";
+  write_json_file(options, text);
+  if (is_json)
+    print(text);
+  else if (!quiet)
+    print(page());
+}
+
 pipeloom::Limits InputOptions::limits() const {
   pipeloom::Limits limits;
   if (max_memory) limits.max_memory = parse_size(*max_memory, "--max-memory");

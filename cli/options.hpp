@@ -2,6 +2,7 @@
 
 // Options that several commands share: spelt, explained and read in one place.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,11 @@ struct PrintOptions {
   std::optional<std::string> format;
   bool json = false;
   bool markdown = false;
+  std::optional<std::string> json_file;  ///< of commands with add_json_file_option()
+  bool force = false;                    ///< an existing json_file is overwritten
+
+  /// Throws IoError if json_file is there and may not be overwritten. Call it before long work.
+  void require_free_file() const;
 
   /// Throws InputError if --format names none of `choices`.
   [[nodiscard]] std::string chosen() const;
@@ -42,6 +48,16 @@ struct PrintOptions {
 /// `choices` hold "json", and "markdown" where there is such a thing. `names` are the spellings of --format, for commands that had another one.
 void add_print_options(OptionList& list, PrintOptions& options, std::vector<std::string> choices,
                        const std::string& help, const std::string& names = "--format");
+/// --json-out: the JSON in a file, beside what is printed.
+void add_json_file_option(OptionList& list, PrintOptions& options);
+/// The same and --force, for commands that write no other file.
+void add_json_file_options(OptionList& list, PrintOptions& options);
+/// Nothing without --json-out. Throws IoError where the file cannot be written.
+void write_json_file(const PrintOptions& options, const std::string& json);
+/// Prints `json` or, unless `quiet`, `page`, as the options say, and writes `json` to the file of --json-out. Throws IoError where it
+/// cannot be written.
+void print_answer(const PrintOptions& options, bool quiet, const std::function<std::string()>& json,
+                  const std::function<std::string()>& page);
 
 /// A run as the command line gives it.
 struct InputOptions : pipeloom::Request {

@@ -39,7 +39,6 @@ struct CalibrateOptions {
   std::optional<std::string> with;
   std::string unit = "unit";
   std::string first_stage;
-  bool force = false;
 };
 
 /// A run as its files tell it.
@@ -263,7 +262,7 @@ std::string page_of(const Calibration& calibration, const Timeline& timeline,
 }
 
 void write_timeline(const CalibrateOptions& options, const Timeline& timeline) {
-  io::write_file(*options.timeline_file, overwrite_if(options.force),
+  io::write_file(*options.timeline_file, overwrite_if(options.print.force),
                  [&](std::ostream& out) { io::write_timeline_with_unit(out, timeline); });
 }
 
@@ -271,8 +270,9 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
   const bool json = options.print.is("json");
   require_choice("--unit", options.unit, {"unit", "s", "ms", "us", "ns"});
   if (!options.first_stage.empty()) require_choice("--first-stage", options.first_stage, {"full", "torch"});
+  options.print.require_free_file();
   for (const auto& file : {options.costs_file, options.timeline_file}) {
-    if (file) require_free(*file, options.force);
+    if (file) require_free(*file, options.print.force);
     if (file == "-" && json)
       throw InputError(Where{"--json"},
                        "standard output takes one of --json and a file; give the file a name");
@@ -300,14 +300,14 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
   calibration.warnings.insert(calibration.warnings.begin(), run.warnings.begin(), run.warnings.end());
   if (options.timeline_file) write_timeline(options, run.timeline);
   if (options.costs_file)
-    io::write_file(*options.costs_file, overwrite_if(options.force), [&](std::ostream& out) {
+    io::write_file(*options.costs_file, overwrite_if(options.print.force), [&](std::ostream& out) {
       study::calibrate::write_made_costs(out, calibration.measured, calibration.costs);
     });
   const bool has_stdout = options.costs_file == "-" || options.timeline_file == "-";
-  if (json)
-    print(study::calibrate::calibration_json(calibration, timeline, run.partial));
-  else if (!options.output.quiet && !has_stdout)
-    print(page_of(calibration, timeline, options));
+  print_answer(
+      options.print, options.output.quiet || has_stdout,
+      [&] { return study::calibrate::calibration_json(calibration, timeline, run.partial); },
+      [&] { return page_of(calibration, timeline, options); });
   return ExitCode::Ok;
 }
 
@@ -347,8 +347,9 @@ Run calibrate(OptionList& list) {
   list.option("--first-stage", options->first_stage, "full|torch",
               "Whether stage 0 has a gradient of its input: full; PyTorch's has not: torch, which is the "
               "default of its traces");
-  list.flag("--force", options->force, "Overwrite existing files");
+  list.flag("--force", options->print.force, "Overwrite existing files");
   add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_json_file_option(list, options->print);
   add_output_options(list, options->output);
   return [options] { return run_calibrate(*options); };
 }

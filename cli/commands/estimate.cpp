@@ -41,6 +41,7 @@ void add_options(OptionList& list, EstimateOptions& options) {
   list.option("--tokens", options.tokens, "N", "Tokens of the whole training: prints GPU hours");
   add_print_options(list, options.print, {"table", "json", "markdown"},
                     "What is printed: tables, JSON, or the tables as Markdown");
+  add_json_file_options(list, options.print);
   add_output_options(list, options.output);
 }
 
@@ -56,19 +57,20 @@ std::optional<double> budget_of(const std::optional<std::string>& text) {
 }
 
 ExitCode run_estimate(const EstimateOptions& options) {
+  options.print.require_free_file();
   const std::optional<double> budget = budget_of(options.tokens);
   const ModelRequest request = request_of(options.model);
   study::EstimatedRun run = study::estimate_run(request.config, InputOptions().limits(), budget);
   run.origins = request.origins;
   options.output.warn(run.run.warnings);
-  if (options.print.is("json")) {
-    print(study::estimate_json(run));
-  } else if (!options.output.quiet) {
-    const Screen screen = options.output.screen();
-    study::SummaryStyle style{.everything = options.output.verbose, .markdown = options.print.is("markdown")};
-    style.colour = screen.has_colour() && !style.markdown;
-    print(study::estimate_page(run, style));
-  }
+  print_answer(
+      options.print, options.output.quiet, [&] { return study::estimate_json(run); },
+      [&] {
+        study::SummaryStyle style{.everything = options.output.verbose,
+                                  .markdown = options.print.is("markdown")};
+        style.colour = options.output.screen().has_colour() && !style.markdown;
+        return study::estimate_page(run, style);
+      });
   const std::string over = study::over_limit_text(run);
   if (over.empty()) return ExitCode::Ok;
   say("error: " + over + '\n');

@@ -142,6 +142,7 @@ Explanation explain_times(const ExplainOptions& options, const Request& of_predi
 }
 
 ExitCode run_explain(const ExplainOptions& options) {
+  options.print.require_free_file();
   const Request& given = options.input;
   Request request = given;
   request.file = options.predicted;
@@ -161,10 +162,10 @@ ExitCode run_explain(const ExplainOptions& options) {
   }
   said.warn(answer.explanation.warnings);
   answer.explanation.warnings = said.warnings;
-  if (options.print.is("json"))
-    print(study::explain::explanation_json(answer.explanation, answer.transfer_model));
-  else if (!options.output.quiet)
-    print(page_of(answer, options.output.screen().has_colour()));
+  print_answer(
+      options.print, options.output.quiet,
+      [&] { return study::explain::explanation_json(answer.explanation, answer.transfer_model); },
+      [&] { return page_of(answer, options.output.screen().has_colour()); });
   return ExitCode::Ok;
 }
 
@@ -193,6 +194,7 @@ Run explain(OptionList& list) {
       .required();
   add_trace_options(list, options->input);
   add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_json_file_options(list, options->print);
   add_value_options(list, options->input);
   add_output_options(list, options->output);
   return [options] { return run_explain(*options); };

@@ -32,7 +32,6 @@ struct PlanCommand {
   std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out,
       pareto, headroom;
   bool chart = false;
-  bool force = false;
   PrintOptions print;
   OutputOptions output;
 };
@@ -89,7 +88,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "Write the winner's order: PyTorch's CSV (.csv), or JSON");
   list.option("--pareto", options.pareto, "FILE", "Draw step time against memory: .svg, .png or .pdf");
   list.flag("--chart", options.chart, "Draw the winner's timeline in the terminal");
-  list.flag("--force", options.force, "Overwrite an existing file");
+  list.flag("--force", options.print.force, "Overwrite existing files");
   add_device_options(list, options.run, "The workload");
   list.option("--ranks", options.run.ranks, "P", "p, devices of the pipeline; default 8")
       .under("The workload");
@@ -108,6 +107,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
       .under("The workload");
   add_print_options(list, options.print, {"table", "json", "markdown"},
                     "What is printed: a table, JSON, or the table as Markdown");
+  add_json_file_option(list, options.print);
   add_output_options(list, options.output);
 }
 
@@ -239,7 +239,7 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
   const std::string& file = *options.schedule_out;
   const std::string name = std::filesystem::path(file).extension() == ".csv" ? "torch-compute" : "json";
   const io::Format& format = io::find_format(name, Where{"--schedule-out"});
-  io::write_file(file, overwrite_if(options.force), [&](std::ostream& out) {
+  io::write_file(file, overwrite_if(options.print.force), [&](std::ostream& out) {
     io::Exported exported;
     exported.schedule = &winner.queues();
     format.write(out, exported);
@@ -280,32 +280,38 @@ study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, con
   return study::make_plan(workload, asked, limits);
 }
 
+std::string plan_text(const PlanCommand& options, const study::Plan& plan, std::size_t top) {
+  const Screen screen = options.output.screen();
+  const bool markdown = options.print.is("markdown");
+  std::string out = study::plan_page(plan, {.top = top,
+                                            .colour = screen.has_colour() && !markdown,
+                                            .markdown = markdown,
+                                            .everything = options.output.verbose,
+                                            .width = screen.width});
+  if (plan.candidates.empty()) return out;
+  const study::PlanCandidate& winner = plan.candidates.front();
+  if (options.chart)
+    out += '\n' +
+           draw::terminal_chart(winner.run.timeline,
+                                {.width = screen.width, .colour = screen.colour, .unicode = screen.unicode});
+  return out + study::paste_text(winner, plan.to_run, screen.width);
+}
+
 void print_plan(const PlanCommand& options, const study::Plan& plan) {
   const std::size_t top =
       options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
-  if (options.print.is("json")) return print(study::plan_json(plan, top, options.include.has_value()));
-  if (options.output.quiet) return;
-  const Screen screen = options.output.screen();
-  const bool markdown = options.print.is("markdown");
-  print(study::plan_page(plan, {.top = top,
-                                .colour = screen.has_colour() && !markdown,
-                                .markdown = markdown,
-                                .everything = options.output.verbose,
-                                .width = screen.width}));
-  if (plan.candidates.empty()) return;
-  const study::PlanCandidate& winner = plan.candidates.front();
-  if (options.chart)
-    print('\n' +
-          draw::terminal_chart(winner.run.timeline,
-                               {.width = screen.width, .colour = screen.colour, .unicode = screen.unicode}));
-  print(study::paste_text(winner, plan.to_run, screen.width));
+  print_answer(
+      options.print, options.output.quiet,
+      [&] { return study::plan_json(plan, top, options.include.has_value()); },
+      [&] { return plan_text(options, plan, top); });
 }
 
 ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {
   if (options.include) require_choice("--include", *options.include, {"orders"});
-  if (options.schedule_out) require_free(*options.schedule_out, options.force);
+  options.print.require_free_file();
+  if (options.schedule_out) require_free(*options.schedule_out, options.print.force);
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
-  if (options.pareto) require_free(*options.pareto, options.force);
+  if (options.pareto) require_free(*options.pareto, options.print.force);
   const Asked given = workload_of(options);
   const io::Config workload = io::read_run_config(given.workload.root());
   study::PlanOptions asked = plan_options(options, !workload.costs.model.model.empty());
@@ -314,7 +320,7 @@ ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {
   options.output.warn(plan.warnings);
   if (options.schedule_out && !plan.candidates.empty()) write_winner(options, plan.candidates.front());
   if (options.pareto && !plan.candidates.empty())
-    io::write_file(*options.pareto, overwrite_if(options.force),
+    io::write_file(*options.pareto, overwrite_if(options.print.force),
                    [&](std::ostream& out) { write_picture(out, study::pareto_picture(plan)); });
   print_plan(options, plan);
   if (!plan.candidates.empty()) return ExitCode::Ok;

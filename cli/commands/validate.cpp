@@ -283,17 +283,21 @@ Findings examine_or_report(const ValidateOptions& options) {
 }
 
 ExitCode run_validate(ValidateOptions options) {
+  options.print.require_free_file();
   if (options.sarif && options.sarif->empty())
     throw InputError(Where{"--sarif"}, "the name of the file is empty; name a file, or -");
   // What can be read only once is kept: after an error it is looked at again.
   if (options.input.file == "-") options.input.text = io::read_file("-");
   const Findings findings = examine_or_report(options);
   options.output.warn(findings.warnings);
-  const std::string text = options.print.is("json") ? as_json(findings) : as_page(findings, options);
-  if (options.sarif == "-")
-    std::cerr << text;
-  else
-    print(text);
+  if (options.sarif == "-") {
+    const std::string json = as_json(findings);
+    write_json_file(options.print, json);
+    std::cerr << (options.print.is("json") ? json : as_page(findings, options));
+  } else {
+    print_answer(
+        options.print, false, [&] { return as_json(findings); }, [&] { return as_page(findings, options); });
+  }
   if (options.sarif) write_findings(findings, options);
   return findings.ok() ? ExitCode::Ok : ExitCode::AnswerIsNo;
 }
@@ -315,6 +319,7 @@ Run validate(OptionList& list) {
   add_value_options(list, options->input);
   add_print_options(list, options->print, {"table", "json"},
                     "What is printed: a page, or the diagnostics as JSON");
+  add_json_file_options(list, options->print);
   add_sarif_option(list, options->sarif);
   add_output_options(list, options->output);
   return [options] { return run_validate(*options); };

@@ -11,7 +11,8 @@ from ._api import calibrate, compare, convert, estimate, explain, plan, read, sc
 from ._core import kinds as _kinds
 from ._core import version as _version
 from ._errors import DeviceError, Error, HangError, InputError, ScheduleError, TooLargeError
-from ._results import Candidate, Comparison, Plan, Result, Sweep, Validation
+from ._result import Answer, Result
+from ._results import Candidate, Comparison, Plan, ScheduleInfo, ScheduleList, Sweep, Validation
 from ._run import Run
 from ._source import Schedule
 
@@ -20,7 +21,7 @@ KINDS: list[str] = _kinds()
 __version__: str = _version()
 
 __all__ = [
-    "KINDS", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run", "Schedule",
-    "ScheduleError", "Sweep", "TooLargeError", "Validation", "calibrate", "compare", "convert", "estimate", "explain", "plan", "read", "schedules",
+    "KINDS", "Answer", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run", "Schedule",
+    "ScheduleError", "ScheduleInfo", "ScheduleList", "Sweep", "TooLargeError", "Validation", "calibrate", "compare", "convert", "estimate", "explain", "plan", "read", "schedules",
     "simulate", "sweep", "validate",
 ]

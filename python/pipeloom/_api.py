@@ -8,13 +8,18 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, Union, overload
 
 from . import _cluster, _core, _program
 from ._errors import InputError
-from ._results import Comparison, Plan, Result, Sweep, Validation
-from ._run import Run, _again
-from ._source import BINARY, COUNTS, Source, arguments, no_option, plain, request_fields
+from ._result import Answer
+from ._results import Comparison, Plan, ScheduleInfo, ScheduleList, Sweep, Validation, all_schedules
+from ._run import Run, explained, run_of
+from ._source import BINARY, Source, config_input, no_option, option_words, plain, request_fields, setting_words
+
+Path_ = Union[str, "os.PathLike[str]"]
+#: A size in bytes, or a text such as "80GB".
+Size = Union[SupportsIndex, str]
 
 
 def simulate(
@@ -35,7 +40,7 @@ def simulate(
     33.0
     """
     given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
-    run = _again(_with_text(request_fields(source, given)), bool(metrics))
+    run = run_of(_with_text(request_fields(source, given)), bool(metrics))
     said = [name for name, value in given.items() if value is not None]
     if said and not run.simulated:
         raise InputError(f"{run.title} holds times, which say this themselves; leave {', '.join(said)} out")
@@ -61,13 +66,17 @@ def read(file: str | os.PathLike[str], *others: str | os.PathLike[str], format: 
         fields["from_"] = format
     if mapping is not None:
         fields["mapping"] = os.fspath(mapping)
-    return _again(fields)
+    return run_of(fields)
 
 
-def schedules(name: str | None = None) -> Any:
-    """All schedules: a list of dicts with name, aliases, summary, source, when_to_use, requirements, default_chunks and variants; with ``name`` or
-    an alias that schedule's alone."""
-    rows = [Result(row) for row in _core.schedules()]
+@overload
+def schedules(name: None = None) -> ScheduleList: ...
+@overload
+def schedules(name: str) -> ScheduleInfo: ...
+def schedules(name: str | None = None) -> ScheduleList | ScheduleInfo:
+    """All schedules, a list that shows itself as ``pipeloom schedules`` prints them: each has name, aliases, summary, source, when_to_use, requirements,
+    default_chunks and variants. With ``name`` or an alias that schedule's alone. Raises InputError for an unknown name."""
+    rows = all_schedules()
     if name is None:
         return rows
     for row in rows:
@@ -77,53 +86,6 @@ def schedules(name: str | None = None) -> Any:
 
 
 # --- what the program answers ---
-
-
-def _options(values: Mapping[str, Any]) -> list[str]:
-    """Keyword arguments as the command line's options: ``global_batch=1024`` is ``--global-batch 1024``."""
-    out: list[str] = []
-    for name, value in values.items():
-        if not name.isidentifier() or name in ("help", "json", "format"):
-            raise InputError(f"unknown option {name!r}; options are those of the command line, such as budget=5")
-        flag = "--" + name.rstrip("_").replace("_", "-")
-        value = plain(value)
-        if value is None or value is False:
-            continue
-        if value is True:
-            out.append(flag)
-        elif isinstance(value, list):
-            out.append(f"{flag}={','.join(str(item) for item in value)}")
-        else:
-            out.append(f"{flag}={value}")
-    return out
-
-
-def _settings(values: Mapping[str, Any] | None) -> list[str]:
-    out: list[str] = []
-    for path, value in (values or {}).items():
-        value = plain(value)
-        out += ["--set", f"{path}={value if isinstance(value, str) else json.dumps(value)}"]
-    return out
-
-
-def _config_input(source: Source, given: Mapping[str, Any]) -> tuple[list[str], str | None]:
-    """What a command reads. A schedule's name becomes a configuration, as commands take files."""
-    fields = request_fields(source, given)
-    if "schedule" in fields and "file" not in fields:
-        config: dict[str, Any] = {"schedule": fields.pop("schedule")}
-        config.update({name: _number(fields.pop(name)) for name in COUNTS if name in fields})
-        fields.update(file="configuration", text=json.dumps(config))
-    # These commands have no options for counts; a configuration takes them like any key.
-    fields["set"] = [f"{name}={fields.pop(name)}" for name in COUNTS if name in fields] + fields["set"]
-    return arguments(fields)
-
-
-def _number(text: str) -> Any:
-    """A count as configurations have it; what is none stays text, which the reader refuses by name."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def validate(
@@ -137,22 +99,35 @@ def validate(
     does not run there. Raises InputError for what cannot be read, and for parameters that a schedule refuses.
     """
     given = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks, "costs": costs, "memory": memory, "options": options, "step": step, "set": set}
-    words, text = _config_input(source, given)
-    answer = _program.call(["validate", *words, *_options({"target": target}), "--json"], text)
-    data = json.loads(answer.out)
+    words, text = config_input(request_fields(source, given))
+    data, answer = _program.ask(["validate", *words, *option_words({"target": target})], text)
     torch = data.get("torch", {})
     lines = [item["message"] for item in [*data.get("diagnostics", []), *torch.get("assertions", [])]]
     if not torch.get("loads", True):
         lines.append(f"PyTorch refuses it: {torch['exception']}: {torch['message']}")
     lines += [f"{item['target']} does not run it: {item['reason']}" for item in data.get("not_taken", [])]
-    return Validation({**data, "ok": answer.code == 0, "lines": lines})
+    return Validation({**data, "ok": answer.code == 0, "lines": lines}, answer.out)
 
 
-def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = None, ranks: SupportsIndex | None = None,
-            microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, **options: Any) -> str:
+def convert(
+    source: Source | Run, to: str, *, set: Mapping[str, Any] | None = None, ranks: SupportsIndex | None = None,
+    microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, target: str | None = None, max_active_stages: int | None = None,
+    unshard_lookahead: str | Sequence[int] | None = None, max_outstanding_sends: int | None = None, defer_reduce_grad_wait: bool = False,
+    defer_receives: bool = False, allow_swaps: bool = False, merge: bool = False, full_trace: bool = False, width: float | None = None,
+    range: str | None = None, colour_by: str | None = None, theme: str | None = None, title: str | None = None, memory: bool = False,
+    idle_causes: bool = False, critical_path: bool = False, patterns: bool = False,
+) -> str:
     """The text of another format: ``to`` is "json", "torch-compute", "torch-comms", "torch-steps", "timeline", "csv", "chrome", "dot", "svg" or
-    "megatron-layout". ``options`` are the command line's: ``target="2.15"``, ``max_outstanding_sends=2``, ``defer_reduce_grad_wait=True``. Raises InputError
-    for wrong input and for formats that are no text ("png", "pdf": ``Run.save``)."""
+    "megatron-layout".
+
+    ``target`` ("2.15") to ``merge`` are those of PyTorch's lists (``pipeloom convert --help``), ``full_trace`` that of traces, ``width`` (pixels) to ``patterns`` those of
+    pictures. Raises InputError for wrong input and for formats that are no text ("png", "pdf": ``Run.save``)."""
+    options = {
+        "target": target, "max_active_stages": max_active_stages, "unshard_lookahead": unshard_lookahead,
+        "max_outstanding_sends": max_outstanding_sends, "defer_reduce_grad_wait": defer_reduce_grad_wait, "defer_receives": defer_receives,
+        "allow_swaps": allow_swaps, "merge": merge, "full_trace": full_trace, "width": width, "range": range, "colour_by": colour_by, "theme": theme,
+        "title": title, "memory": memory, "idle_causes": idle_causes, "critical_path": critical_path, "patterns": patterns,
+    }
     given = {"set": set, "ranks": ranks, "microbatches": microbatches, "chunks": chunks}
     if to in BINARY:
         raise InputError(f"{to} is no text; write it with run.save(path), or take run.to_bytes({to!r})")
@@ -160,51 +135,76 @@ def convert(source: Source | Run, to: str, *, set: Mapping[str, Any] | None = No
         said = [name for name, value in given.items() if value is not None]
         if said:
             raise InputError(f"a run is what it is; give {', '.join(said)} to simulate()")
-        if not options:
+        if not option_words(options):
             return source.to_bytes(to).decode()
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(source, Run):
             words, text = [source._write_input(folder, "run")], None
         else:
-            words, text = _config_input(source, given)
-        target = Path(folder, "out")
-        _program.call(["convert", words[0], str(target), "--to", to, *words[1:], *_options(options)], text)
-        return target.read_bytes().decode()
+            words, text = config_input(request_fields(source, given))
+        file = Path(folder, "out")
+        _program.call(["convert", words[0], str(file), "--to", to, *words[1:], *option_words(options)], text)
+        return file.read_bytes().decode()
 
 
-def plan(source: Source | None = None, *, set: Mapping[str, Any] | None = None, **options: Any) -> Plan:
+def plan(
+    source: Source | None = None, *, set: Mapping[str, Any] | None = None, ranks: SupportsIndex | None = None,
+    microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, schedule: str | None = None, objective: str | None = None,
+    vary: str | Sequence[str] | None = None, target: str | None = None, limit: Size | None = None, headroom: float | None = None,
+    budget: float | None = None, seed: int | None = None, jobs: int | None = None, top: int | None = None, hardware: Path_ | None = None,
+    tp: SupportsIndex | None = None, dp: SupportsIndex | None = None, cp: SupportsIndex | None = None, ep: SupportsIndex | None = None,
+    zero: int | None = None, seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
+    recompute: str | Sequence[str] | None = None,
+) -> Plan:
     """The best schedules for a workload, ranked, each with a bound on how much better any could be.
 
-    ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it. ``options`` are the command line's:
-    ``ranks``, ``microbatches``, ``limit="16GB"``, ``objective``, ``vary=["order", "chunks"]``, ``budget`` (seconds of search, about), ``seed``, ``jobs``, ``target``. Ctrl-C
-    gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
+    ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it; ``hardware`` to ``recompute`` are of models. ``vary`` says what may differ
+    (["order", "chunks"]), ``limit`` what a rank may hold (bytes or "16GB"), ``headroom`` what share of the device stays free, ``budget`` how many seconds are searched,
+    about. Ctrl-C gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
 
     >>> plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.2).best.step_time > 0
     True
     """
+    options = {
+        "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "objective": objective, "vary": vary, "target": target,
+        "limit": limit, "headroom": headroom, "budget": budget, "seed": seed, "jobs": jobs, "top": top, "hardware": hardware, "tp": tp, "dp": dp,
+        "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute,
+    }
     words: list[str] = []
     text: str | None = None
     if source is not None:
         words, text = _source_of_model(source)
-    answer = _program.call(["plan", *words, *_settings(set), *_options(options), "--include", "orders", "--json"], text)
-    found = Plan({**json.loads(answer.out), "interrupted": answer.interrupted})
+    data, answer = _program.ask(["plan", *words, *setting_words(set), *option_words(options), "--include", "orders"], text)
+    found = Plan({**data, "interrupted": answer.interrupted}, answer.out)
     if answer.interrupted and not found.candidates:
         raise KeyboardInterrupt
     return found
 
 
-def estimate(model: Source, *, set: Mapping[str, Any] | None = None, **options: Any) -> Result:
+def estimate(
+    model: Source, *, set: Mapping[str, Any] | None = None, hardware: Path_ | None = None, ranks: SupportsIndex | None = None,
+    microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, schedule: str | None = None, tp: SupportsIndex | None = None,
+    dp: SupportsIndex | None = None, cp: SupportsIndex | None = None, ep: SupportsIndex | None = None, zero: int | None = None,
+    seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
+    recompute: str | Sequence[str] | None = None, layers: str | Sequence[int] | None = None, limit: Size | None = None, tokens: float | None = None,
+) -> Answer:
     """Times, bytes, tokens per second and memory of a model on a cluster.
 
-    ``model`` is a preset ("llama3-70b"), a file (Hugging Face's config.json, Megatron's arguments, ours) or a dict. ``options`` are the command
-    line's: ``hardware="h100"``, ``ranks``, ``tp``, ``dp``, ``seq``, ``global_batch``, ``schedule``, ``limit``. Raises InputError for wrong input.
+    ``model`` is a preset ("llama3-70b"), a file (Hugging Face's config.json, Megatron's arguments, ours) or a dict. ``layers`` are those of each stage, ``limit`` the
+    memory of a device (bytes or "80GB"), ``tokens`` those of the whole training. Raises InputError for wrong input.
     """
+    options = {
+        "hardware": hardware, "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "tp": tp, "dp": dp, "cp": cp,
+        "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "layers": layers,
+        "limit": limit, "tokens": tokens,
+    }
     with tempfile.TemporaryDirectory() as folder:
         name, text = _source_of_model(model)
         if text is not None:
             name = [str(Path(folder, "model.json"))]
             Path(name[0]).write_text(text)
-        return Result(json.loads(_program.call(["estimate", *name, *_settings(set), *_options(options), "--json"]).out))
+        data, answer = _program.ask(["estimate", *name, *setting_words(set), *option_words(options)])
+        return Answer(data, answer.out)
 
 
 def _source_of_model(source: Source) -> tuple[list[str], str | None]:
@@ -215,38 +215,34 @@ def _source_of_model(source: Source) -> tuple[list[str], str | None]:
     raise InputError(f"{type(source).__name__} is no workload; give a configuration, or the name or file of a model")
 
 
-def calibrate(*traces: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Result:
-    """Costs from a measured run: durations by stage and kind, message times, and how well they fit. ``traces`` are a timeline, a folder, or the files of
-    all ranks, one by one or as a list. ``options`` are the command line's: ``from_``, ``mapping``, ``layers``, ``unit``. ``.costs`` goes into
-    ``simulate(costs=...)``, ``.warnings`` says what is doubtful. Raises InputError for what cannot be read."""
+def calibrate(
+    *traces: Path_ | Sequence[Path_], from_: str | None = None, mapping: Path_ | None = None, layers: int | str | Sequence[int] | None = None,
+    with_: Path_ | None = None, unit: str | None = None, first_stage: str | None = None,
+) -> Answer:
+    """Costs from a measured run: durations by stage and kind, message times, and how well they fit.
+
+    ``traces`` are a timeline, a folder, or the files of all ranks, one by one or as a list; ``from_`` is their format, ``mapping`` the file that says what the names of
+    ranges mean. ``layers`` are those of each stage, or of the model; ``with_`` a costs file of the same model with other chunks; ``unit`` that of a timeline that does not
+    say it; ``first_stage`` "full" or "torch". ``.costs`` goes into ``simulate(costs=...)``, ``.warnings`` says what is doubtful. Raises InputError for what cannot be read.
+    """
     files = [file for trace in traces for file in ([trace] if isinstance(trace, (str, os.PathLike)) else trace)]
     if not files:
         raise InputError("calibrate takes at least one file or folder of a trace")
     words = [no_option(os.fspath(file)) for file in files]
+    options = {"from_": from_, "mapping": mapping, "layers": layers, "with_": with_, "unit": unit, "first_stage": first_stage}
     with tempfile.TemporaryDirectory() as folder:
         costs = Path(folder, "costs.json")
-        answer = _program.call(["calibrate", *words, *_options(options), "-o", str(costs), "--json"])
-        return Result({**json.loads(answer.out), "costs": json.loads(costs.read_text())})
+        data, answer = _program.ask(["calibrate", *words, *option_words(options), "-o", str(costs)])
+        return Answer({**data, "costs": json.loads(costs.read_text())}, answer.out)
 
 
-def explain(predicted: Run | Source, measured: Run | Source, **options: Any) -> Result:
+def explain(
+    predicted: Run | Source, measured: Run | Source, *, from_: str | None = None, mapping: Path_ | None = None,
+    set: Mapping[str, Any] | None = None,
+) -> Answer:
     """Where the difference in step time comes from, as a sum of named causes (``pipeloom explain``). Both are runs, files or
-    configurations. Raises InputError for wrong input, and where they are of different ops."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = [_file_of(one, folder, name) for one, name in ((predicted, "predicted"), (measured, "measured"))]
-        return Result(json.loads(_program.call(["explain", *words, *_options(options), "--json"]).out))
-
-
-def _file_of(source: Run | Source, folder: str, name: str) -> str:
-    if isinstance(source, Run):
-        return source._write_input(folder, name)
-    if isinstance(source, Mapping):
-        target = Path(folder, name + ".json")
-        target.write_text(json.dumps(plain(source)))
-        return str(target)
-    if isinstance(source, (str, os.PathLike)):
-        return no_option(os.fspath(source))
-    raise InputError(f"{type(source).__name__} is no run; give a Run, a configuration or a file")
+    configurations; ``from_`` and ``mapping`` say how to read files of ``measured``. Raises InputError for wrong input, and where they are of different ops."""
+    return explained(predicted, measured, {"from_": from_, "mapping": mapping}, set)
 
 
 # --- several runs ---

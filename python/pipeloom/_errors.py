@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+_HELP = re.compile(r"`pipeloom ([a-z]+)(?: --help)?`")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+
+
+def in_python(text: str) -> str:
+    """A message of the program in the package's words: ``--global-batch`` is ``global_batch`` here. Whole commands in backticks stay."""
+    text = _HELP.sub(lambda found: f"help(pipeloom.{found[1]})", text)
+    parts = text.split("`")
+    parts[::2] = [_OPTION.sub(lambda found: found[1].replace("-", "_"), part) for part in parts[::2]]
+    return "`".join(parts)
+
 
 class Error(Exception):
     """Base of all errors of Pipeloom.
@@ -13,8 +26,8 @@ class Error(Exception):
 
     def __init__(self, message: str, file: str = "", line: int = 0, column: int = 0, exit_code: int = 2) -> None:
         super().__init__(message, file, line, column, exit_code)
-        self.message = message
-        self.file = file
+        self.message = in_python(message)
+        self.file = "configuration" if file == "standard input" else in_python(file)
         self.line = line
         self.column = column
         self.exit_code = exit_code

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from . import _core, _optional
 
-if TYPE_CHECKING:
-    from ._run import Run
+
+class Timed(Protocol):
+    """What of a run has to do with its times."""
+
+    _core: Any
+
+    @property
+    def num_ops(self) -> int: ...
+    @property
+    def num_ranks(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def ticks_per_unit(self) -> int: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def memory(self) -> Any: ...
+
 
 KINDS: list[str] = _core.kinds()
 
 
-def _tiled(run: Run, column: Any) -> Any:
+def _tiled(run: Timed, column: Any) -> Any:
     """One value per op and step; a view where there is one step."""
     import numpy
 
@@ -23,7 +40,7 @@ def _tiled(run: Run, column: Any) -> Any:
     return tiled
 
 
-def columns(run: Run) -> dict[str, Any]:
+def columns(run: Timed) -> dict[str, Any]:
     core = run._core
     out = {name: _tiled(run, getattr(core, name)) for name in ("rank", "stage", "kind", "microbatch", "slice")}
     out["start"] = core.start
@@ -36,7 +53,7 @@ def columns(run: Run) -> dict[str, Any]:
     return out
 
 
-def in_units(run: Run) -> dict[str, Any]:
+def in_units(run: Timed) -> dict[str, Any]:
     """The columns with times as floats of the run's unit."""
     out = columns(run)
     for name in ("start", "end"):
@@ -44,7 +61,7 @@ def in_units(run: Run) -> dict[str, Any]:
     return out
 
 
-def to_pandas(run: Run) -> Any:
+def to_pandas(run: Timed) -> Any:
     pandas = _optional.module("pandas", "frames")
 
     data = in_units(run)
@@ -52,7 +69,7 @@ def to_pandas(run: Run) -> Any:
     return pandas.DataFrame(data, copy=False)
 
 
-def to_arrow(run: Run) -> Any:
+def to_arrow(run: Timed) -> Any:
     pyarrow = _optional.module("pyarrow", "frames")
 
     data = in_units(run)
@@ -60,7 +77,7 @@ def to_arrow(run: Run) -> Any:
     return pyarrow.table(data)
 
 
-def to_polars(run: Run) -> Any:
+def to_polars(run: Timed) -> Any:
     polars = _optional.module("polars", "frames")
 
     data = in_units(run)

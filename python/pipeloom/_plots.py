@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core, _optional
-
-if TYPE_CHECKING:
-    from ._run import Run
+from ._frames import KINDS, Timed, in_units
 
 
 def _axes(ax: Any) -> Any:
@@ -17,9 +15,7 @@ def _axes(ax: Any) -> Any:
     return _optional.module("matplotlib.pyplot", "plots").subplots(figsize=(10, 3))[1]
 
 
-def timeline(run: Run, ax: Any = None, colours: dict[str, str] | None = None) -> Any:
-    from ._frames import KINDS, in_units
-
+def timeline(run: Timed, ax: Any = None, colours: dict[str, str] | None = None) -> Any:
     ax = _axes(ax)
     data = in_units(run)
     palette = {**dict(zip(KINDS, _core.kind_colours(), strict=True)), **(colours or {})}
@@ -36,7 +32,7 @@ def timeline(run: Run, ax: Any = None, colours: dict[str, str] | None = None) ->
     return ax
 
 
-def memory(run: Run, ax: Any = None, ranks: Sequence[int] | None = None) -> Any:
+def memory(run: Timed, ax: Any = None, ranks: Sequence[int] | None = None) -> Any:
     ax = _axes(ax)
     for rank in range(run.num_ranks) if ranks is None else ranks:
         times, held = run.memory(rank)

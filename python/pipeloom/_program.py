@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from . import _errors
 
@@ -109,3 +111,11 @@ def call(arguments: list[str], text: str | None = None) -> Answer:
     if code not in (0, 1) and not interrupted:
         _raise(code, err)
     return Answer(code, out, err, interrupted)
+
+
+def ask(arguments: list[str], text: str | None = None) -> tuple[dict[str, Any], Answer]:
+    """Runs a command that has ``--json-out``: its JSON, and what it prints for people."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "answer.json")
+        answer = call([*arguments, "--json-out", str(file), "--color", "never"], text)
+        return json.loads(file.read_text()), answer

@@ -1,82 +1,63 @@
-"""Results that come as JSON: dicts whose keys are attributes too."""
+"""What the functions answer: plans, verdicts, comparisons and sweeps."""
 
 from __future__ import annotations
 
 import copy
-import html
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _optional
+from . import _core, _optional, _program
 from ._errors import InputError
-
-if TYPE_CHECKING:
-    from ._run import Run
-
-
-class Result(dict[str, Any]):
-    """A JSON object; nested ones are Results, arrays lists."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__({key: _wrapped(value) for key, value in data.items()})
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"no '{name}' here; there are {', '.join(self)}") from None
-
-    def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self),)
+from ._result import Answer, Result, number, percent, preformatted, table
+from ._result import change as change_text
+from ._run import Run, run_of
+from ._source import Schedule, request_fields
 
 
-def _wrapped(value: Any) -> Any:
-    if isinstance(value, Result):
-        return value
-    if isinstance(value, dict):
-        return Result(value)
-    if isinstance(value, list):
-        return [_wrapped(item) for item in value]
-    return value
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """An HTML table; every cell is text."""
-
-    def row(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return "<table>" + row(head, "th") + "".join(row(cells, "td") for cells in rows) + "</table>"
-
-
-def number(value: Any) -> str:
-    """As tables show it; nothing where a run does not know it."""
-    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _said(key: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if key == "change":
+        return change_text(value)
+    if key in ("bubble_ratio", "gap"):
+        return percent(value)
+    return number(max(value) if key == "peak_bytes" else value)
 
 
 class Candidate(Result):
     """One schedule of a plan. ``config`` are its settings by path, ``orders`` as a run has them."""
 
+    #: Keys that are shown, in this order; the rest are long.
+    _SHOWN = ("step_time", "change", "tokens_per_s", "makespan", "max_window", "p95", "bubble_ratio", "peak_bytes", "lower_bound", "gap", "proven", "chunks", "layers")
+
     def run(self) -> Run:
         """Simulates it."""
-        from ._api import simulate
-        from ._source import Schedule
-
         settings = dict(self["config"])
         name = settings.pop("schedule")
-        return simulate(Schedule(self["orders"]) if name == "custom" else name, set=settings)
+        return run_of(request_fields(Schedule(self["orders"]) if name == "custom" else name, {"set": settings}))
+
+    def cells(self, keys: Iterable[str]) -> list[str]:
+        """What people read of these keys: the fullest rank's bytes, percent where it is a share."""
+        return [_said(key, self.get(key)) for key in keys]
+
+    def __repr__(self) -> str:
+        lines = [str(self.get("name", "candidate"))]
+        lines += [f"  {key:14}{said}" for key, said in zip(self._SHOWN, self.cells(self._SHOWN), strict=True) if said not in ("–", "[]")]
+        if "orders" in self:
+            lines.append(f"  {'orders':14}{len(self['orders'])} ranks, {sum(len(queue) for queue in self['orders'])} entries")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return preformatted(repr(self))
 
 
-class Plan(Result):
+class Plan(Answer):
     """What ``plan`` found, the best first. ``interrupted`` says that Ctrl-C ended the search: it is then the best so far."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(data)
+    def __init__(self, data: dict[str, Any], text: str = "") -> None:
+        super().__init__(data, text)
         self["candidates"] = [Candidate(row) for row in self.get("candidates", [])]
         if self.get("baseline") is not None:
             self["baseline"] = Candidate(self["baseline"])
@@ -105,15 +86,42 @@ class Plan(Result):
         return pandas.DataFrame([{k: v for k, v in row.items() if k not in skipped} for row in self["candidates"]])
 
     def _repr_html_(self) -> str:
-        keys = ["name", "chunks", "step_time", "bubble_ratio", "bound", "gap"]
-        return table(keys, [[number(row.get(key)) for key in keys] for row in self["candidates"]])
+        rows = self["candidates"]
+        keys = ["name", "step_time", "change", "tokens_per_s", "bubble_ratio", "peak_bytes", "gap"]
+        keys = [key for key in keys if any(row.get(key) is not None for row in rows)]
+        headline = preformatted(self.text.partition("\n\nschedule ")[0])
+        return headline + table(keys, [row.cells(keys) for row in rows])
 
 
-class Validation(Result):
-    """``ok``; ``lines`` as the program prints them; falsy if it may not run."""
+class Validation(Answer):
+    """``ok``; ``lines``, one for each problem; falsy if it may not run."""
 
     def __bool__(self) -> bool:
         return bool(self["ok"])
+
+
+class ScheduleInfo(Result):
+    """One schedule of the registry: name, aliases, summary, source, when_to_use, requirements, default_chunks and variants."""
+
+    def __repr__(self) -> str:
+        return _program.call(["schedules", self["name"]]).out.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return preformatted(repr(self))
+
+
+class ScheduleList(list[ScheduleInfo]):
+    """All schedules; shows itself as ``pipeloom schedules`` prints them."""
+
+    def __repr__(self) -> str:
+        return _program.call(["schedules"]).out.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return preformatted(repr(self))
+
+
+def all_schedules() -> ScheduleList:
+    return ScheduleList(ScheduleInfo(row) for row in _core.schedules())
 
 
 @dataclass(frozen=True)
@@ -181,8 +189,8 @@ class Comparison:
         """Nothing beside a number that is the same, or of which a share means nothing."""
         cells = [metric.name, number(metric.values[0])]
         for i, value in enumerate(metric.values[1:], 1):
-            change = self.change(metric.name, i)
-            cells += [number(value), f"{change:+.1%}" if change else ""]
+            ratio = self.change(metric.name, i)
+            cells += [number(value), change_text(ratio) if ratio else ""]
         return cells
 
 

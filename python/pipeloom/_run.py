@@ -8,15 +8,15 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _frames, _optional, _plots, _program
-from ._errors import DeviceError, InputError
-from ._results import Result
-from ._source import Source
+from ._errors import DeviceError, HangError, InputError
+from ._result import Answer, Result, percent
+from ._source import Source, config_input, no_option, option_words, request_fields, setting_words
 
 # With more ops than this an svg would be half a saved notebook: a png, which does not grow, stands for it.
 _SVG_OPS = 5_000
@@ -29,8 +29,15 @@ def request(fields: dict[str, Any]) -> Any:
     return out
 
 
-def _again(fields: dict[str, Any], with_metrics: bool = True) -> Run:
-    return Run(_core.run(request(fields), with_metrics), fields)
+def run_of(fields: dict[str, Any], with_metrics: bool = True) -> Run:
+    """Simulates or reads what the fields of a request say. A HangError has a note with the grid of the waits and the moves after which it runs."""
+    try:
+        return Run(_core.run(request(fields), with_metrics), fields)
+    except HangError as error:
+        words, text = config_input(fields)
+        page = _program.call(["validate", *words, "--color", "never"], text).out
+        error.add_note(page.partition("\n\n")[2].rstrip("\n"))  # the first line is the error
+        raise
 
 
 def _timeline_first(page: str) -> str:
@@ -252,11 +259,11 @@ class Run:
         except OSError as error:
             raise DeviceError(f"cannot be written: {error.strerror}; check the folder and its permissions", name, exit_code=3) from error
 
-    def explain(self, measured: Run | Source, **options: Any) -> Result:
-        """Where the difference in step time to another run of the same ops comes from, by cause (``pipeloom explain``)."""
-        from ._api import explain
-
-        return explain(self, measured, **options)
+    def explain(self, measured: Run | Source, *, from_: str | None = None, mapping: str | os.PathLike[str] | None = None,
+                set: Mapping[str, Any] | None = None) -> Answer:
+        """Where the difference in step time to another run of the same ops comes from, by cause (``pipeloom explain``). ``from_`` and ``mapping`` say how
+        to read files of ``measured``."""
+        return explained(self, measured, {"from_": from_, "mapping": mapping}, set)
 
     def _write_input(self, folder: str, name: str) -> str:
         """A file in `folder` that the program reads this run from: times of measured ones, the effective configuration of others."""
@@ -296,12 +303,37 @@ class Run:
         """The memory of ranks over time on a matplotlib Axes; returns the Axes."""
         return _plots.memory(self, ax, ranks)
 
+    def table(self) -> str:
+        """What ``pipeloom simulate`` prints. Raises InputError for measured runs."""
+        if not self.simulated:
+            raise InputError("measured times have no table; read the columns of .timeline, or compare with explain()")
+        with tempfile.TemporaryDirectory() as folder:
+            return _program.call(["simulate", self._write_input(folder, self.title), "--color", "never"]).out.rstrip("\n")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same order with the same times, and the same report."""
+        if not isinstance(other, Run):
+            return NotImplemented
+        mine, theirs = self._core, other._core
+        if self._size() != other._size() or mine.queues() != theirs.queues() or mine.placement() != theirs.placement():
+            return False
+        if (mine.start != theirs.start).any() or (mine.end != theirs.end).any():
+            return False
+        return not mine.has_metrics or bool(mine.report() == theirs.report())
+
+    def __hash__(self) -> int:
+        return hash(self._size())
+
+    def _size(self) -> tuple[Any, ...]:
+        core = self._core
+        return core.simulated, core.has_metrics, core.unit, core.steps, core.num_ops, core.ranks
+
     def __repr__(self) -> str:
         shape = f"{self.title!r}, {self.num_ranks} ranks, {self.microbatches} microbatches"
         if not self._core.has_metrics:
             steps = f", {self.steps} steps" if self.steps > 1 else ""
             return f"Run({shape}{steps}, {'simulated' if self.simulated else 'measured'}, step {self.makespan:g} {self.unit})"
-        return f"Run({shape}, step {self.step_time:g} {self.unit}, bubble {self.bubble_ratio:.2%})"
+        return f"Run({shape}, step {self.step_time:g} {self.unit}, bubble {percent(self.bubble_ratio)})"
 
     def _repr_svg_(self) -> str | None:
         return self.svg(width=960) if self.num_ops * self.steps <= _SVG_OPS else None
@@ -324,4 +356,21 @@ class Run:
             fields = {"file": self._core.file, "text": self.to_bytes("timeline").decode(), "from_": "timeline"}
         elif "file" in fields and "text" not in fields:
             fields["text"] = Path(fields["file"]).read_text()
-        return _again, (fields, self._core.has_metrics)
+        return run_of, (fields, self._core.has_metrics)
+
+
+def explained(predicted: Run | Source, measured: Run | Source, options: Mapping[str, Any], set: Mapping[str, Any] | None) -> Answer:
+    """What ``pipeloom explain`` says of two runs, files or configurations."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [_file_of(one, folder, name) for one, name in ((predicted, "predicted"), (measured, "measured"))]
+        data, answer = _program.ask(["explain", *words, *option_words(options), *setting_words(set)])
+        return Answer(data, answer.out)
+
+
+def _file_of(source: Run | Source, folder: str, name: str) -> str:
+    if isinstance(source, Run):
+        return source._write_input(folder, name)
+    fields = request_fields(source, {})
+    if "file" in fields and "text" not in fields:
+        return no_option(fields["file"])
+    return run_of(fields)._write_input(folder, name)

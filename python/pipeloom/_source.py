@@ -36,6 +36,9 @@ class Schedule:
         self.orders = [[_entry(entry) for entry in queue] for queue in orders]
         ops = [[op for entry in queue for op in _ops(entry)] for queue in self.orders]
         every = [op for queue in ops for op in queue]
+        for op in every:
+            if _kind_at(op) >= len(op) or op[_kind_at(op)] not in _core.kinds():
+                raise InputError(f"'{op}' is no op; an op is '<stage><kind><microbatch>', like '0F0', and kinds are {', '.join(_core.kinds())}")
         if not every:
             raise InputError("orders name no op; each rank's list holds texts like '0F0'")
         self.placement = (
@@ -161,6 +164,52 @@ def request_fields(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
         if given.get(name) is not None:
             fields[name] = os.fspath(given[name])
     return fields
+
+
+def config_input(fields: dict[str, Any]) -> tuple[list[str], str | None]:
+    """The arguments and standard input of a command that takes a file. A schedule's name becomes a configuration."""
+    fields = {**fields, "set": list(fields["set"])}
+    if "schedule" in fields and "file" not in fields:
+        config: dict[str, Any] = {"schedule": fields.pop("schedule")}
+        config.update({name: _count(fields.pop(name)) for name in COUNTS if name in fields})
+        fields.update(file="configuration", text=json.dumps(config))
+    # These commands have no options for counts; a configuration takes them like any key.
+    fields["set"] = [f"{name}={fields.pop(name)}" for name in COUNTS if name in fields] + fields["set"]
+    return arguments(fields)
+
+
+def _count(text: str) -> Any:
+    """A count as configurations have it; what is none stays text, which the reader refuses by name."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def option_words(values: Mapping[str, Any]) -> list[str]:
+    """Keyword arguments as the command line's options: ``global_batch=1024`` is ``--global-batch 1024``; None and False are left out."""
+    out: list[str] = []
+    for name, value in values.items():
+        flag = "--" + name.rstrip("_").replace("_", "-")
+        value = plain(value)
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(flag)
+        elif isinstance(value, list):
+            out.append(f"{flag}={','.join(str(item) for item in value)}")
+        else:
+            out.append(f"{flag}={value}")
+    return out
+
+
+def setting_words(values: Mapping[str, Any] | None) -> list[str]:
+    """``--set PATH=VALUE`` for each."""
+    out: list[str] = []
+    for path, value in (values or {}).items():
+        value = plain(value)
+        out += ["--set", f"{path}={value if isinstance(value, str) else json.dumps(value)}"]
+    return out
 
 
 def arguments(fields: Mapping[str, Any]) -> tuple[list[str], str | None]:

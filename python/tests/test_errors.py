@@ -46,7 +46,7 @@ def test_place_in_a_dict() -> None:
     lambda: pl.Schedule([["F0"]]),
     lambda: pl.schedules("1f1bb"),
     lambda: pl.plan("no-such-model"),
-    lambda: pl.plan("llama3-8b", rank=4),
+    lambda: pl.Schedule([["0F0", "0Q0"]]),
     lambda: pl.estimate("llama3-8b", hardware="h101"),
     lambda: pl.calibrate(),
     lambda: pl.calibrate("no/such/trace"),
@@ -77,6 +77,10 @@ def test_hang_names_the_cycle() -> None:
         pl.simulate(hanging)
     assert isinstance(caught.value, pl.ScheduleError)
     assert "1F1" in str(caught.value) and "0B0" in str(caught.value)
+    # Rank 0 could do 0F1 while it waits for 1B0: moved there, the order runs.
+    (note,) = caught.value.__notes__
+    assert "step 1  0B0?    1F1?" in note and "move 0F1 from position 2 to 1, in front of 0B0" in note
+    assert pl.simulate(pl.Schedule([["0F0", "0F1", "0B0", "0B1"], ["1F1", "1F0", "1B0", "1B1"]])).makespan > 0
     verdict = pl.validate(hanging)
     assert not verdict and verdict.lines
 
@@ -114,3 +118,21 @@ def test_errors_travel() -> None:
     assert (str(again), again.line, again.column, again.hint) == (
         str(caught.value), caught.value.line, caught.value.column, caught.value.hint,
     )
+
+
+@pytest.mark.parametrize(("work", "words"), [
+    (lambda: pl.simulate("1f1bb", ranks=4, microbatches=8), "schedule: unknown schedule '1f1bb'"),
+    (lambda: pl.plan("llama3-8b", ranks=4), "add it: hardware NAME"),
+    (lambda: pl.estimate("llama3-8b", hardware="h100", ranks=4, micro_batch=-1), "micro_batch: costs.micro_batch is -1"),
+    (lambda: pl.plan({"schedule": "1f1b", "rank": 4}), "configuration:1:22: unknown configuration key 'rank'"),
+])
+def test_messages_are_in_pythons_words(work, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(pl.InputError) as caught:
+        work()
+    assert words in str(caught.value)
+    assert "--" not in str(caught.value) and "standard input" not in str(caught.value)
+
+
+def test_an_unknown_argument_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="rank"):
+        pl.plan("llama3-8b", rank=4)  # type: ignore[call-arg]

@@ -174,8 +174,8 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         pl.convert(run, "png")
     with pytest.raises(pl.InputError, match="give ranks to simulate"):
         pl.convert(run, "csv", ranks=4)
-    with pytest.raises(pl.InputError, match="unknown option 'help'"):
-        pl.plan("llama3-8b", help=True)
+    with pytest.raises(pl.InputError, match="measured times have no table"):
+        pl.read(tmp_path / "run.jsonl").table()
     with pytest.raises(pl.InputError, match="different|costs.time_unit"):
         pl.compare(run, {"schedule": "1f1b", "ranks": 2, "microbatches": 4, "costs": {"time_unit": "ms"}})
     with pytest.raises(pl.DeviceError, match="cannot be written"):
@@ -187,3 +187,34 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
             pl.simulate("1f1b", ranks=2, microbatches=4, costs={"forward": [1, wrong], "backward": 2})
         with pytest.raises(pl.InputError, match="32767"):
             run.svg(width=wrong)
+
+
+def test_answers_show_themselves_as_the_program_prints_them() -> None:
+    import pickle
+
+    verdict = pl.validate("1f1b", ranks=2, microbatches=2)
+    assert repr(verdict) == verdict.text == "legal: p=2, m=2, stages=2; 8 ops"
+    estimate = pl.estimate("llama3-8b", hardware="h100", ranks=4, seq=4096, global_batch=32)
+    assert repr(estimate).startswith("llama3-8b: 8.03 B parameters, on 4 h100\n") and "MFU" in repr(estimate)
+    assert repr(pickle.loads(pickle.dumps(estimate))) == repr(estimate)
+    plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.1)
+    assert "To run it" in repr(plan)
+    # What a plan is, not a thousand ops: (m + p - 1) (F + B) = 33, of which 9 are idle on each rank.
+    assert plan.baseline is not None
+    shown = repr(plan.baseline).splitlines()
+    assert "  step_time     33" in shown and "  bubble_ratio  27.3 %" in shown and "  orders        4 ranks, 64 entries" in shown
+    assert len(shown) < 20
+    assert "also called  ZBVZeroBubble" in repr(pl.schedules("zbv"))
+    assert all(row.name in repr(pl.schedules()) for row in pl.schedules())
+
+
+def test_a_run_has_its_table_and_equals_itself() -> None:
+    run, again = (pl.simulate("1f1b", ranks=4, microbatches=8) for _ in range(2))
+    assert run == again and hash(run) == hash(again) and run is not again
+    assert run != pl.simulate("1f1b", ranks=4, microbatches=9)
+    assert run != pl.simulate("1f1b", ranks=4, microbatches=8, costs={"forward": 1.5, "backward": 2})
+    assert run != "1f1b"
+    assert "bubble ratio                27.3 %" in run.table()
+    # Two rooms say percent: the program and the package.
+    for ratio, said in ((run.bubble_ratio, "27.3 %"), (0.0, "0.0 %"), (0.0004, "0.04 %"), (-0.182, "-18.2 %")):
+        assert pl._result.percent(ratio) == said

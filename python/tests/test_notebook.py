@@ -52,13 +52,16 @@ def test_comparison_stands_side_by_side(run: pl.Run) -> None:
     shown = pl.compare(run, pl.simulate("1f1b", ranks=4, microbatches=8))._repr_html_()
     assert shown.count("<img") == 2
     # 1f1b: 11 (F + B) = 33. zbv's stages are two to a rank here: 8 microbatches of 2 (F + I + W), and p - 1 = 3 in front.
-    assert "<td>makespan</td><td>51</td><td>33</td><td>-35.3%</td>" in shown
+    assert "<td>makespan</td><td>51</td><td>33</td><td>-35.3 %</td>" in shown
     assert "mfu" not in shown
 
 
 def test_plans_and_sweeps_are_tables() -> None:
     plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.1)
-    assert plan._repr_html_().count("<tr>") == 1 + len(plan.candidates)
+    shown = plan._repr_html_()
+    assert shown.count("<tr>") == 1 + len(plan.candidates)
+    # The headline of the program: against 1f1b, (8 + 3) x 3 = 33: the best takes 24.75.
+    assert "less than 1f1b now" in shown and "<td>-25.0 %</td>" in shown
     sweep = pl.sweep({"base": {"ranks": 4, "microbatches": 8}, "axes": {"schedule": ["1f1b", "gpipe"]}})
     assert sweep._repr_html_().count("<tr>") == 3
 

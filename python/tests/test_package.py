@@ -1,10 +1,15 @@
 """The wheel: what it holds, what importing it takes, and what its types say."""
 
+import ast
+import inspect
+import re
 import subprocess
 import sys
 import textwrap
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 import pipeloom as pl
 
@@ -63,3 +68,46 @@ def test_types_of_a_program(tmp_path: Path) -> None:
 def test_types_of_the_package() -> None:
     found = mypy("-p", "pipeloom")
     assert found.returncode == 0, found.stdout
+
+
+#: Each module may import those before it.
+ORDER = ["_core", "_errors", "_optional", "_cluster", "_source", "_program", "_result", "_frames", "_plots", "_run", "_results", "_api", "__init__"]
+
+
+def siblings(module: Path) -> set[str]:
+    """Modules of the package that one imports, also inside functions and for types alone."""
+    out: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            out |= {node.module} if node.module else {alias.name for alias in node.names}
+    return out
+
+
+def test_imports_have_one_direction() -> None:
+    folder = Path(pl.__file__).parent
+    modules = [path for path in folder.glob("*.py")]
+    assert {path.stem for path in modules} == set(ORDER) - {"_core"}
+    for path in modules:
+        before = ORDER[: ORDER.index(path.stem)]
+        assert siblings(path) <= {*before}, path.name
+
+
+#: Options of a command that are no arguments in Python: how it prints, what it writes, and where it reads from.
+NO_ARGUMENTS = {
+    "help", "quiet", "verbose", "color", "format", "json", "markdown", "json-out", "force", "include", "output", "timeline", "chart", "pareto",
+    "schedule-out", "max-memory", "to",
+}
+#: Second names of options that have the first as an argument.
+SECOND_NAMES = {"color-by"}
+
+
+@pytest.mark.parametrize("name", ["plan", "estimate", "calibrate", "explain", "convert"])
+def test_arguments_are_the_options_of_the_command(name: str) -> None:
+    program = Path(sys.executable).parent / "pipeloom"
+    printed = subprocess.run([program, name, "--help"], check=True, capture_output=True, text=True).stdout
+    lines = [line for line in printed.splitlines() if re.match(r" {2,}-", line)]
+    options = {option for line in lines for option in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", re.split(r"  +", line.strip())[0])}
+    signature = inspect.signature(getattr(pl, name)).parameters
+    arguments = {key.rstrip("_").replace("_", "-") for key, value in signature.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+    reads = {"from", "mapping", "schedule"} if name == "convert" else set()  # pl.read has two of them, the first argument the third
+    assert options - NO_ARGUMENTS - SECOND_NAMES - reads == arguments

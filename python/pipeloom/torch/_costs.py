@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from .. import KINDS, InputError, ScheduleError, convert, simulate
-from .._results import Result
+from .._result import Answer, Result
 from ._lowered import homes, run_lowered
 from ._sharded import at_step_end, is_sharded_model, shard_times
 from ._source import csv_text, is_listed
