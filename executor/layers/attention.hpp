@@ -11,7 +11,7 @@
 //   y = x + o Wo + bo                           [rows][width]
 //
 // A slice is a run of rows: rows of slice j attend to the keys and values of slices 0 .. j, so context = the rows of all of these, and k_h
-// and v_h above are theirs, one behind the other. Slices go forward in order. They go backward in the opposite order (TeraPipe,
+// and v_h above are theirs, one after another. Slices go forward in order. They go backward in the opposite order (TeraPipe,
 // Li et al. 2021, section 3.2): then, when slice j goes backward, every later slice has added its part of dk and dv of slice j.
 //
 // Backward, with e = dL/dy:
@@ -36,7 +36,7 @@ struct AttentionShape {
   std::size_t heads = 0;  ///< a divisor of width; 0: there is no attention
 
   [[nodiscard]] std::size_t head_width() const { return width / heads; }
-  /// Elements of gain[width], shift[width], Wqkv[width][3 width], bqkv[3 width], Wo[width][width], bo[width], one behind the other.
+  /// Elements of gain[width], shift[width], Wqkv[width][3 width], bqkv[3 width], Wo[width][width], bo[width], one after another.
   [[nodiscard]] std::size_t parameters() const { return heads == 0 ? 0 : 4 * width * width + 6 * width; }
 };
 
@@ -59,7 +59,7 @@ struct AttentionParameters {
   std::span<T> bo;
 };
 
-/// What one slice of a microbatch offers to itself and the slices behind it; all [rows of the slice][width].
+/// Tensors that one slice of a microbatch gives to itself and to later slices; all [rows of the slice][width].
 struct SliceKeys {
   Tensor keys;            ///< k; from F to the input gradient of the slice
   Tensor values;          ///< v; likewise
@@ -75,7 +75,7 @@ void for_each_key_tensor(Keys& keys, Fn&& fn) {
   fn(keys.value_gradient);
 }
 
-/// What it remembers of one pass besides keys and values. Empty: not made yet, or no longer needed.
+/// Tensors that the attention keeps of one pass, other than keys and values. Empty: not made yet, or no longer needed.
 struct AttentionTape {
   NormTape norm;              ///< F to W; inverse_deviation to I
   Tensor query;               ///< q [rows][width]; F to I

@@ -41,7 +41,7 @@ struct BlockShape {
 
   [[nodiscard]] AttentionShape attention() const { return {width, heads}; }
   /// Elements of all parameters together: gain[width], shift[width], W1[width][hidden], b1[hidden], W2[hidden][width], b2[width],
-  /// one behind the other, and then those of the attention. Gradients lie the same way. Integer arithmetic keeps gain and shift,
+  /// one after another, and then those of the attention. Gradients have the same layout. Integer arithmetic keeps gain and shift,
   /// unused.
   [[nodiscard]] std::size_t parameters() const { return linear_parameters() + attention().parameters(); }
   /// Without those of the attention: where those begin.
@@ -67,7 +67,7 @@ struct BlockParameters {
   std::span<T> b2;
 };
 
-/// What a block remembers of one pass. Empty: not made yet, or no longer needed.
+/// Tensors that a block keeps of one pass. Empty: not made yet, or no longer needed.
 struct BlockTape {
   NormTape norm;            ///< F to W; inverse_deviation to I; in integer arithmetic only its n
   Tensor hidden;            ///< h; F to I

@@ -15,8 +15,8 @@ struct Gradients {
   std::vector<double> losses;              ///< [unit]
 };
 
-/// What the ranks hold behind a step: the gradient of a stage is the sum over its replicas, in their order, which ranks may have made
-/// already. Throws SystemError if then two replicas are not the same, bit for bit.
+/// Gradients of the ranks after a step: the gradient of a stage is the sum over its replicas, in their order; the ranks may have summed
+/// already. Throws SystemError if they have and two replicas are not the same, bit for bit.
 /// REQUIRES: ranks[r] is of layers.
 [[nodiscard]] Gradients collect_gradients(const Schedule& schedule, std::span<const RankGradients> ranks);
 
@@ -41,7 +41,7 @@ struct Reference {
 };
 
 /// Runs all stages one after another for each microbatch: its slices forward in order, then backward in the opposite order. Throws
-/// InputError as require_possible() does, and where N > 2^20, behind which the tolerance nears the gradients themselves.
+/// InputError as require_possible() does, and where N > 2^20, above which the tolerance nears the gradients themselves.
 [[nodiscard]] Reference reference_gradients(const LayersConfig& config, const PipelineSizes& sizes);
 
 /// "" if every gradient is within its tolerance and every loss the same, else the first that is not:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the simulator must be told of layers so that it predicts their memory.
+// Facts about layers that the simulator needs to predict their memory.
 
 #include <optional>
 

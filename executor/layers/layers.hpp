@@ -1,6 +1,6 @@
 #pragma once
 
-// Work that is real: every stage a stack of blocks (executor/layers/block.hpp), every op the arithmetic that its letter stands for.
+// Real work: every stage is a stack of blocks (executor/layers/block.hpp), every op does the arithmetic of its kind.
 //
 //   F   runs the blocks and keeps what the backward needs; only its input where an R follows; nothing in a forward-only schedule
 //   R   runs the blocks again from the kept input, and keeps the rest
@@ -9,7 +9,7 @@
 //   W   gradient of the weights
 //   O   everything kept of the pass moves into one other buffer, which is not counted as activations; L moves it back
 //
-// Keys and values of the attention of slice j are there for the slices behind it too, which may run while slice j is on the host or
+// Keys and values of the attention of slice j are also there for later slices, which may run while slice j is on the host or
 // forgotten but for its input. So where there are several slices, they stay on the device from F(j) until B or I of slice j, whatever
 // R, O and L do; and so do the gradients that later slices have added to them. With one slice they are part of what its pass keeps.
 //
@@ -50,8 +50,8 @@ class Layers : public Work {
   LayersConfig config_;
 };
 
-/// What the passes of a rank hold, op by op, and the most it ever was. Counts as the simulator does: what an overlapped group frees counts as held until all of its ops have ended, whichever ends first.
-/// Its owner's lock guards all but peak().
+/// Bytes that the passes of a rank hold, op by op, and their peak. Counts as the simulator does: memory that an overlapped group frees
+/// counts as held until all of its ops have ended, whichever ends first. Its owner's lock guards all but peak().
 class ByteAccount {
  public:
   ByteAccount(const Schedule& schedule, Rank rank) {
@@ -170,7 +170,7 @@ class LayerRank : public RankWork {
   std::vector<double> losses_;     // [unit]
   std::vector<StageKeys> keys_;    // [local slot * microbatches + microbatch]; empty without attention
 
-  std::mutex mutex_;  // what is below; where a pass stands is read by the op that has it in use
+  std::mutex mutex_;  // guards the members below; the state of a pass is read by the op that uses it
   PassTable table_;
   int step_ = -1;
   ByteAccount account_;

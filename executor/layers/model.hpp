@@ -34,7 +34,7 @@ struct LayersConfig {
   friend bool operator==(const LayersConfig&, const LayersConfig&) = default;
 };
 
-/// What of a schedule the model depends on.
+/// The sizes of a schedule that the model depends on.
 struct PipelineSizes {
   int stages = 1;
   int microbatches = 1;
@@ -67,9 +67,9 @@ struct Attended {
   int slice = 0;              ///< of the pass
 };
 
-/// Whether the slice before has gone forward.
+/// True if the previous slice has gone forward.
 [[nodiscard]] bool may_go_forward(const StageKeys& keys, int slice);
-/// Whether the slice behind has gone backward, and has added its gradients.
+/// True if the next slice has gone backward, and has added its gradients.
 [[nodiscard]] bool may_go_backward(const StageKeys& keys, int slice);
 
 /// Bytes of the tensors of slices 0 .. `slice`, in all blocks.
@@ -85,13 +85,13 @@ struct RowRange {
 };
 [[nodiscard]] RowRange rows_of_slice(const LayersConfig& config, int slice, int slices);
 
-/// Parameters of all blocks of a stage, one block behind the other, each as BlockShape::parameters() says.
+/// Parameters of all blocks of a stage, one block after another, each as BlockShape::parameters() says.
 [[nodiscard]] std::vector<float> stage_parameters(const LayersConfig& config, Stage stage);
-/// What the first stage is given, and what the last one should have answered.
+/// The input of the first stage, and the target of the last one.
 [[nodiscard]] Tensor input_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 [[nodiscard]] Tensor target_rows(const LayersConfig& config, Microbatch microbatch, RowRange rows);
 
-/// The keys of one stage for one microbatch in so many slices, before any is there.
+/// The keys of one stage for one microbatch in `slices` slices, before any is there.
 [[nodiscard]] StageKeys no_keys_yet(const LayersConfig& config, int slices);
 
 /// A stage's blocks in turn; one tape per block. Slices of a microbatch go forward in order and backward in the opposite order.

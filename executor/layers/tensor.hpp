@@ -29,7 +29,8 @@ inline void discard(Tensor& tensor) {
   Tensor().swap(tensor);
 }
 
-/// What LayerNorm (Ba, Kiros and Hinton 2016) of rows remembers of one pass; empty: not made yet, or no longer needed. LayerNorm is what stands in front of a block's attention and of its linear layers.
+/// Numbers that LayerNorm (Ba, Kiros and Hinton 2016) of rows keeps of one pass; empty: not made yet, or no longer needed. LayerNorm comes
+/// before a block's attention and before its linear layers.
 ///
 ///   xhat[i] = (x[i] - mean) / sqrt(variance + 1e-5)   over a row
 ///   n = xhat gain + shift

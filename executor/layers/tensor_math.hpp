@@ -13,7 +13,7 @@
 
 namespace pipeloom::executor {
 
-/// What the destination held before: forgotten, or added to.
+/// Replace forgets the destination's earlier contents, Add adds to them.
 enum class Into : bool { Replace, Add };
 
 /// Sizes of a product: C is rows x columns, and `depth` products are added for every element of it.
@@ -22,7 +22,7 @@ struct ProductShape {
   std::size_t columns = 0;
   std::size_t depth = 0;
   // Elements from one row of an operand, as it lies in memory, to the next, where it is some columns of a wider matrix.
-  // 0: its rows lie one behind the other.
+  // 0: its rows lie one after another.
   std::size_t stride_a = 0;
   std::size_t stride_b = 0;
   std::size_t stride_c = 0;

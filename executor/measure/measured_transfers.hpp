@@ -1,6 +1,6 @@
 #pragma once
 
-// What the messages of a run say about links. The executor alone knows their sizes, when both ends were posted, and who stood waiting.
+// Measurements of links, from the messages of a run. Only the executor knows their sizes, when both ends were posted, and which rank waited.
 
 #include "executor/run/run.hpp"
 #include "sim/cost/measured/measured_transfers.hpp"

@@ -38,7 +38,7 @@ using Clock = Deadline::clock;
 /// Read at once from one connection, before the others get their turn.
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
-/// Larger frames are copied into the system by the loop's thread: whoever sends them has to compute.
+/// Larger frames are copied into the system by the loop's thread: the sender has to compute.
 constexpr std::size_t kMostWrittenAtOnce = std::size_t{64} << 10;
 
 /// Frames handed to the system in one call.
@@ -64,13 +64,13 @@ class Connection {
 
   /// -1 once it has ended.
   [[nodiscard]] int fd() const { return socket_.fd(); }
-  /// What poll() is to wait for; 0: nothing now.
+  /// The events that poll() is to wait for; 0: none now.
   [[nodiscard]] short wanted() const;
   /// Reads and writes once each as far as `ready`, poll()'s answer, allows, and calls the handlers.
   void serve(short ready, std::span<std::byte> buffer);
   /// No handler is called any more; what comes is thrown away.
   void mute();
-  /// Whether everything that was sent has reached the other machine, or cannot any more.
+  /// True if everything that was sent has reached the other machine, or cannot reach it any more.
   [[nodiscard]] bool is_settled() const;
 
  private:
@@ -87,7 +87,7 @@ class Connection {
   /// Nothing of what waits will be written. REQUIRES: the lock.
   void drop_all();
   void report_sent();
-  /// Whether there was something to read.
+  /// Returns true if there was something to read.
   bool read_once(std::span<std::byte> buffer);
   void deliver(std::span<const std::byte> bytes);
   void end(const std::string& reason);
@@ -125,7 +125,7 @@ bool Connection::send(Frame frame) {
   const bool is_first = queue_.empty();
   queue_.push_back({head, std::move(frame.body)});
   queued_ += queue_.back().size();
-  if (!is_first) return false;  // whoever queued the first one calls
+  if (!is_first) return false;  // the thread that queued the first frame calls
   if (queue_.back().size() <= kMostWrittenAtOnce) write_once();
   return !queue_.empty() || write_error_ != 0 || (unreported_ > 0 && handlers_.on_sent);
 }
@@ -272,7 +272,7 @@ struct Loop::Inside {
 
   void wake();
   void run();
-  /// What poll() is to look at: the bell, then connection after connection.
+  /// Sets the descriptors that poll() is to look at: the bell, then each connection.
   void fill(std::vector<pollfd>& descriptors) const;
   void answer_bell();
   /// Moment of the next timer; a minute from now where there is none before.
@@ -349,7 +349,7 @@ void Loop::Inside::write_what_is_left() {
     for (std::size_t id = 0; id < connections.size(); ++id)
       connections[id]->serve(descriptors[id + 1].revents, buffer);
   }
-  // What has come and was not read would make closing a reset, which the other end takes for a fault.
+  // Bytes that have arrived and are not read would make closing a reset, which the other end takes for a fault.
   for (const auto& connection : connections)
     if (connection->fd() >= 0) connection->serve(POLLIN, buffer);
 }

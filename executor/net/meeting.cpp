@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Deadline::clock;
 
-/// A rank speaks as soon as it is connected; more than this is a process that stands still, or a stranger.
+/// A rank writes as soon as it is connected; a longer silence means a process that hangs, or a stranger.
 constexpr auto kPatience = 5s;
 
 /// Strangers may be many, descriptors are few.

@@ -64,7 +64,7 @@ struct MeetingTimes {
 };
 [[nodiscard]] MeetingTimes times_until(Deadline deadline);
 
-/// Who comes to a meeting, and what for: as meet().
+/// The arguments of meet(), and its deadlines.
 struct Visit {
   const World& world;
   const std::vector<Agreement>& agreements;

@@ -99,7 +99,7 @@ class Guest {
     return frame;
   }
 
-  /// Calls all lower peers, is called by all higher ones, and hears the lower ones' answers: nobody waits for somebody who waits.
+  /// Calls all lower peers, is called by all higher ones, and hears the lower ones' answers: no rank waits for one that itself waits.
   void connect(const Table& table) {
     for (const int rank : lower_peers(visit_)) call(rank, table);
     take_calls(callers_, table.run, higher_peers(visit_), meeting_, times_.connect);

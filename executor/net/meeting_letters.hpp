@@ -1,14 +1,14 @@
 #pragma once
 
-// What ranks write to each other while they meet.
+// Letters between ranks while they meet.
 //
 //   rank r -> rank 0     Hello     who I am, where I listen, what we agree on
 //   rank 0 -> rank r     Welcome   you have reached rank 0
 //   rank 0 -> rank r     Table     the number of this run, where the others listen
 //   rank r -> peer q<r   Call      the first frame of a data connection, and q's answer
-//   rank r -> rank 0     Ready     all my data connections stand
-//                        Failed    they do not: why
-//   rank 0 -> rank r     Go        those of all ranks stand
+//   rank r -> rank 0     Ready     all my data connections are open
+//                        Failed    they are not: why
+//   rank 0 -> rank r     Go        those of all ranks are open
 //                        Reject    at any time: the meeting has failed, why
 
 #include <cstdint>

@@ -66,7 +66,7 @@ void set(int fd, int level, int option, int value) {
   (void)::setsockopt(fd, level, option, &value, sizeof value);  // a wish: works without
 }
 
-/// 0, or why nobody can listen there.
+/// Returns 0, or the error code if no socket can listen there.
 int listen_at(int fd, int family, std::uint16_t port) {
   // A port that only connections of an earlier run still hold is free. One that somebody listens at stays taken.
   set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -117,7 +117,7 @@ int connect_once(const addrinfo& to, Deadline deadline, Socket& result) {
     if (::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
     if (error != 0) return error;
   }
-  // TCP lets a socket connect to itself where the port that it was given is the one it calls and nobody listens there.
+  // TCP lets a socket connect to itself where the port that it was given is the one it calls and no socket listens there.
   if (numbers(own_address(socket.fd())) == numbers(peer_address(socket.fd()))) return ECONNREFUSED;
   set(socket.fd(), IPPROTO_TCP, TCP_NODELAY, 1);
   result = std::move(socket);

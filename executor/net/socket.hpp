@@ -68,12 +68,12 @@ class Socket {
 void send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline);
 
-// What waits for sockets inside this room needs.
+// Waits for sockets, for use within this room.
 
 /// Milliseconds until `deadline` as poll() takes them: rounded up, so that no caller wakes too early and asks again; 0 once it has come.
 [[nodiscard]] int poll_timeout(Deadline deadline);
 
-/// Whether poll() says something of `events` (or an error) before the deadline.
+/// Returns true if poll() reports one of `events` (or an error) before the deadline.
 [[nodiscard]] bool wait_for(int fd, short events, Deadline deadline);
 
 /// "Connection refused" of an errno; any thread.

@@ -45,7 +45,7 @@ MalformedBytes too_short(std::uint64_t want, std::size_t have) {
 
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
 
-/// What follows the length of a frame. Throws MalformedBytes unless it is 1 to `most`.
+/// The length of a frame, without its own bytes. Throws MalformedBytes unless it is 1 to `most`.
 std::uint32_t checked_length(std::span<const std::byte> bytes, std::uint32_t most) {
   const auto length = number<std::uint32_t>(bytes);
   if (length == 0 || length > most)
@@ -172,7 +172,7 @@ std::span<const std::byte> FrameCutter::fill_head(std::span<const std::byte> byt
   std::copy_n(bytes.begin(), count, head_.begin() + static_cast<std::ptrdiff_t>(have_));
   const bool had_length = have_ >= kLengthBytes;
   have_ += count;
-  // As soon as it is there: whoever sent a wrong one may send nothing more.
+  // Checked as soon as it is there: a peer that sent a wrong length may send nothing more.
   if (!had_length && have_ >= kLengthBytes) {
     // A body that is announced is not there yet: large ones grow as they come.
     constexpr std::uint32_t kMostReserved = 64U << 20;

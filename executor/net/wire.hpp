@@ -69,7 +69,7 @@ struct Frame {
 /// Larger frames are refused: a peer that speaks another protocol would otherwise ask for gigabytes.
 inline constexpr std::uint32_t kMostFrameBytes = (1U << 30) + (1U << 20);
 
-/// What stands in front of the body: length and kind.
+/// The bytes before the body: length and kind.
 using FrameHead = std::array<std::byte, 5>;
 /// Throws NetworkError for a body that no frame can hold.
 [[nodiscard]] FrameHead head_of(const Frame& frame);
@@ -86,7 +86,7 @@ class FrameCutter {
                                         std::uint32_t most = kMostFrameBytes);
 
  private:
-  /// What `bytes` leaves behind the head of the frame.
+  /// Takes the head of the frame from `bytes`; returns the bytes after it.
   [[nodiscard]] std::span<const std::byte> fill_head(std::span<const std::byte> bytes, std::uint32_t most);
 
   FrameHead head_{};

@@ -20,7 +20,7 @@ struct Launcher {
   /// Ranks of this machine, or where `counts_nodes` the machines of the run.
   const char* local;
   bool counts_nodes;
-  /// Where rank 0 is if nobody says it; null: nobody does.
+  /// Variable with the host of rank 0, used if MASTER_ADDR is not set; null: there is none.
   const char* master;
   /// The rank is also set where nothing was launched: in batch scripts.
   bool rank_alone;
@@ -35,7 +35,7 @@ constexpr std::array<Launcher, 4> kLaunchers = {{
      "SLURM_LAUNCH_NODE_IPADDR", true},
 }};
 
-/// What one process finds in its environment. An empty variable is one that is not set.
+/// Variables of the environment of one process. An empty variable counts as not set.
 class Settings {
  public:
   explicit Settings(const Environment& environment) : environment_(environment) {}
@@ -79,7 +79,7 @@ const Launcher* launcher_of(const Settings& settings) {
   return nullptr;
 }
 
-/// Throws InputError where nobody says at which of several machines rank 0 is.
+/// Throws InputError if no variable says on which of several machines rank 0 is.
 std::string master_host(const Settings& settings, const Launcher& launcher, int size) {
   if (const auto host = settings.text("MASTER_ADDR")) return *host;
   const int all_here = launcher.counts_nodes ? 1 : size;
@@ -106,7 +106,7 @@ std::uint16_t master_port(const Settings& settings) {
 }  // namespace
 
 std::optional<std::string> variable(const std::string& name) {
-  // Nobody here changes the environment while threads run.
+  // No code here changes the environment while threads run.
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }

@@ -61,9 +61,9 @@ struct Meeting {
 };
 
 /// Rank 0 listens at the master's port and the others call it; it checks that each rank comes once, that all have the same
-/// size and the same agreements, in the same version of this protocol, and tells everybody where the others listen; then every pair
-/// of peers connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out. Nobody has
-/// met until rank 0 knows that all pairs stand. A size of 1 needs no network.
+/// size and the same agreements, in the same version of this protocol, and tells each rank where the others listen; then every pair
+/// of peers connects, the higher rank calling the lower. A random number made by rank 0 keeps strangers and other runs out. No call
+/// returns before rank 0 knows that all pairs are connected. A size of 1 needs no network.
 ///
 /// `peers`: the ranks with which this one exchanges data, in any order. REQUIRES: a is a peer of b where b is one of a.
 ///
@@ -71,10 +71,10 @@ struct Meeting {
 /// and others reach them, and rank 0, by master.host, whatever that means to each. Data listeners take any free port.
 ///
 /// Throws NetworkError on every rank that is there, before the deadline, naming the rank and the reason: a taken port, ranks that did
-/// not come ("rank 2 did not come to node0:29500 within 30 s"), two processes that both say they are rank 1, another size, the first agreement
-/// that differs ("rank 2 has another schedule: 1f1b, p=4, m=8; rank 0 has zb-h1, p=4, m=8"), ranks that cannot reach each other, somebody
-/// at the address who is no rank of this run. Rank 0 gives up somewhat earlier than the deadline (a quarter of the time, at most 1 s), so
-/// that all have its reason; those that come up to a second later too. A stranger who calls rank 0 is sent away, and never waited for.
+/// not come ("rank 2 did not come to node0:29500 within 30 s"), two processes that both claim rank 1, another size, the first agreement
+/// that differs ("rank 2 has another schedule: 1f1b, p=4, m=8; rank 0 has zb-h1, p=4, m=8"), ranks that cannot reach each other, a process
+/// at the address that is no rank of this run. Rank 0 gives up somewhat earlier than the deadline (a quarter of the time, at most 1 s), so
+/// that all have its reason; those that come up to a second later too. A stranger that calls rank 0 is refused; no rank waits for it.
 /// Looking up a name takes as long as the system takes.
 [[nodiscard]] Meeting meet(const World& world, const std::vector<Agreement>& agreements,
                            const std::vector<int>& peers, Deadline deadline);

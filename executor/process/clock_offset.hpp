@@ -37,8 +37,8 @@ struct ClockOffset {
 /// for what identity_of() would not write.
 [[nodiscard]] std::optional<ClockOffset> same_machine_offset(const RunClock& own, const net::Bytes& other);
 
-/// What to add at `time` (own clock), where the offset was measured before and after: in between it moves evenly, as a clock that runs
-/// a little fast does; outside it stays. Equal moments: the second.
+/// The offset to add at `time` (own clock), where it was measured before and after: in between it changes linearly, as for a clock that runs
+/// a little fast; outside it is constant. Where both moments are equal: the second offset.
 [[nodiscard]] Ticks offset_at(const ClockOffset& before, const ClockOffset& after, Ticks time);
 
 }  // namespace pipeloom::executor

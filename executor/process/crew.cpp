@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestBeat{10};
 
-/// What is gathered goes in pieces, so that heartbeats come through in between.
+/// Gathered bytes are sent in pieces, so that heartbeats come through in between.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 }  // namespace
@@ -110,7 +110,7 @@ void Crew::look_for_silence() {
   {
     const std::lock_guard lock(mutex_);
     if (mail_.is_over) return;
-    for (const Rank other : silent) mail_.gone[other.at()] = true;  // nobody waits for its last words
+    for (const Rank other : silent) mail_.gone[other.at()] = true;  // no rank waits for its last words
     changed_.notify_all();
   }
   state_->fail(

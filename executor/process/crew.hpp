@@ -1,9 +1,9 @@
 #pragma once
 
-// The ranks of a run that are processes: what they tell each other besides tensors. Rank 0 is the coordinator.
+// The ranks of a run that are processes: what they tell each other in addition to tensors. Rank 0 is the coordinator.
 //
 //   barrier     each rank says that it is there, the coordinator that all are
-//   heartbeat   each rank says where it is, the coordinator where it is itself; in small crews where everybody is
+//   heartbeat   each rank says where it is, the coordinator where it is itself; in small crews where all ranks are
 //   failure     of one rank, told to all, in small crews with the last actions of each; a process that ends or falls silent is one
 //   clock       repeated round trips to the coordinator
 //   gather      what each rank wrote down, at the end
@@ -28,7 +28,7 @@
 
 namespace pipeloom::executor {
 
-/// In crews of up to so many every rank knows where all are; in larger ones only the coordinator does.
+/// In crews of at most this many ranks every rank knows where all are; in larger ones only the coordinator does.
 inline constexpr int kSmallCrew = 16;
 
 /// How often ranks say that they live, where silence of `silence` is death: eight times in it, and not more than ten times a second. The
@@ -61,12 +61,12 @@ class Crew {
   /// failed.
 
   [[nodiscard]] bool barrier();
-  /// How far the coordinator's clock is ahead of this process's, by so many round trips, which need not be the same number everywhere;
-  /// with none it is taken for the same clock.
+  /// Returns how far the coordinator's clock is ahead of this process's, from `rounds` round trips, which need not be the same number
+  /// everywhere; with none it is taken for the same clock.
   [[nodiscard]] std::optional<ClockOffset> align(int rounds);
-  /// What each rank gave, [rank], at the coordinator; empty at the others.
+  /// Returns the bytes that each rank gave, [rank], at the coordinator; empty at the others.
   [[nodiscard]] std::optional<std::vector<net::Bytes>> gather(net::Bytes own);
-  /// What the coordinator gave.
+  /// Returns the bytes that the coordinator gave.
   [[nodiscard]] std::optional<net::Bytes> broadcast(net::Bytes own);
 
   /// The last one: nothing is left to say, and connections may end from now on.
@@ -75,15 +75,15 @@ class Crew {
   /// After a failure: gives what this rank wrote down. At the coordinator returns what each gave, [rank], empty of those that did not
   /// in time; elsewhere waits as long for the coordinator's word.
   [[nodiscard]] std::vector<net::Bytes> say_goodbye(net::Bytes own, std::chrono::milliseconds patience);
-  /// Whether the coordinator knows of the failure, and so tells of it.
+  /// True if the coordinator knows of the failure, and so tells all ranks.
   [[nodiscard]] bool is_told() const;
   /// Ends all waits, now and later.
   void stop();
 
  private:
-  /// What has come from outside and waits to be read.
+  /// Letters from other ranks that wait to be read.
   struct Mail {
-    /// What one rank gives, piece by piece.
+    /// The bytes that one rank gives, piece by piece.
     struct Share {
       net::Bytes bytes;
       bool is_whole = false;
@@ -110,7 +110,7 @@ class Crew {
   };
 
   [[nodiscard]] bool is_small() const { return size() <= kSmallCrew; }
-  /// Whether somebody tells this process where `other` is.
+  /// True if this process is told where `other` is.
   [[nodiscard]] bool hears_of(Rank other) const { return is_coordinator() || is_small() || other == Rank(0); }
   /// Says the coordinator's last word.
   void say_bye();

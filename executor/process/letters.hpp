@@ -1,7 +1,6 @@
 #pragma once
 
-// What the processes of a run write to each other over their control connections: letters while it runs, and at the end what each rank
-// wrote down.
+// The letters that the processes of a run send over their control connections: while it runs, and at the end the record of each rank.
 
 #include <cstdint>
 #include <string>
@@ -40,7 +39,7 @@ struct Whereabouts {
 [[nodiscard]] Whereabouts whereabouts(const Progress& progress, Rank rank, Ticks now);
 void take(const Whereabouts& news, Progress& progress, Ticks now);
 
-/// What a rank noticed, of itself or another.
+/// A failure that a rank noticed, of itself or another.
 struct Complaint {
   Rank rank;
   std::string what;

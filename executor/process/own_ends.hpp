@@ -1,6 +1,6 @@
 #pragma once
 
-// The ends of messages at one rank that does not see the other ends: what may leave, what may be asked for, and what pairs with what.
+// The ends of messages at one rank that does not see the other ends: which may leave, which may be asked for, and which pair.
 //
 // Where one place knows both ends, MessageFlow (sim/messages/message_flow.hpp) decides. Here each rank keeps the queues of its own ends,
 //
@@ -10,7 +10,7 @@
 //   None           none: every end is at the head at once
 //
 // each a row of groups, a group being the ends that one batch has in that queue. The first group is at the head; when all of its ends are
-// done the next one is. With a handshake the other rank's ends are heard of: a receive that comes to the head asks, and a
+// done the next one is. With a handshake the other rank's ends are heard of: a receive that reaches the head asks, and a
 // send that is at the head and was asked for leaves. A message then runs exactly when both ends are at the heads of their
 // queues, as in MessageFlow, but for the time that the word is under way.
 //
@@ -54,12 +54,12 @@ class OwnEnds {
   /// A tensor is there. It belongs to the channel's next receive, whichever that names. Throws WrongMessage as asked(), and with a
   /// handshake if that receive did not ask.
   void arrived(Rank from, MessageInstance message, Actions& todo);
-  /// What Action::Send named has left whole.
+  /// Action::Send of `message` has left whole.
   void left(MessageInstance message, Actions& todo);
 
   [[nodiscard]] bool is_posted(MessageInstance message) const { return has(message, kPosted); }
   [[nodiscard]] bool is_done(MessageInstance message) const { return has(message, kDone); }
-  /// What is wrong with the first receive that got another message's tensor; empty: nothing.
+  /// Describes the first receive that got another message's tensor; empty: none did.
   [[nodiscard]] const std::string& mispairing() const { return mispairing_; }
 
  private:
@@ -77,7 +77,7 @@ class OwnEnds {
     bool at_head = false;
   };
   using Queue = std::deque<Group>;
-  /// What one communicator carries from one rank to another; each in its order, without what has left or was paired.
+  /// The messages of one communicator from one rank to another; each in its order, without those that have left or were paired.
   struct Channel {
     std::deque<MessageInstance> sends;
     std::deque<MessageInstance> receives;

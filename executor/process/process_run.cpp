@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Round trips to compare clocks: the shortest of so many is hardly ever a disturbed one.
+/// Round trips to compare clocks: the shortest of this many is hardly ever a disturbed one.
 constexpr int kRoundTrips = 50;
 /// How long after a failure ranks have to say what they did.
 constexpr milliseconds kPatience{2000};
@@ -70,7 +70,7 @@ class SocketEngine : public ProcessEngine {
   SocketExchange* exchange_ = nullptr;
 };
 
-/// All that one process of a run consists of. Shared with its rank's thread, which may stay behind after a failure.
+/// Everything that one process of a run consists of. Shared with its rank's thread, which may outlive the run after a failure.
 class Process {
  public:
   Process(const std::shared_ptr<const RunPlan>& plan, Work& work, net::Meeting meeting,
@@ -163,7 +163,7 @@ std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const R
   throw ProcessFailed(failure_of(plan, {std::move(own)}, failure), process.crew().is_told());
 }
 
-/// What everybody does when the last step is over. Nothing if the run has failed.
+/// Ends the run at every rank when the last step is over. Returns nullopt if the run has failed.
 std::optional<ProcessResult> conclude(Process& process, const ClockOffset& before) {
   Crew& crew = process.crew();
   const RunPlan& plan = process.state().plan();

@@ -19,7 +19,8 @@
 
 namespace pipeloom::executor {
 
-/// What differs between back ends whose ranks are processes: who carries tensors, and who runs the rank. One for each process. The thread that runs the process calls everything but run().
+/// The parts in which back ends differ whose ranks are processes: the transport of tensors, and the runner of the rank. One for each
+/// process. The thread that runs the process calls everything but run().
 class ProcessEngine {
  public:
   ProcessEngine() = default;
@@ -34,7 +35,7 @@ class ProcessEngine {
   [[nodiscard]] virtual std::unique_ptr<Exchange> make_exchange(
       std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop, std::vector<net::Socket> data,
       std::function<void(Rank, const std::string&)> lost) = 0;
-  /// What must be there before the first step; every rank does it. False if the run has failed.
+  /// Makes what must be there before the first step; every rank calls it. Returns false if the run has failed.
   [[nodiscard]] virtual bool connect(Crew& crew, RunState& state) = 0;
   /// All steps of the rank, on its own thread. Throws Stopped if the run is stopped; what else it throws ends the run.
   virtual void run(RunState& state, Rank rank) = 0;
@@ -42,7 +43,7 @@ class ProcessEngine {
   virtual void finish() = 0;
 };
 
-/// What one process of a run returns.
+/// The result of one process of a run.
 struct ProcessResult {
   /// The result of all ranks on rank 0's clock, at rank 0 only. RunResult::gradients[r] belongs to rank r.
   std::optional<RunResult> all;
@@ -54,7 +55,7 @@ struct ProcessResult {
 class ProcessFailed : public RunFailed {
  public:
   ProcessFailed(const RunFailed& failure, bool is_told) : RunFailed(failure), is_told_(is_told) {}
-  /// Rank 0 knows, and tells of it: nobody else needs to.
+  /// True if rank 0 knows and tells of it: no other rank needs to.
   [[nodiscard]] bool is_told() const { return is_told_; }
 
  private:

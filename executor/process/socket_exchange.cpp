@@ -1,4 +1,4 @@
-// Longer than most files: the inside, which the handlers of the loop share, is of use to nobody else.
+// Longer than most files: its handlers of the loop share state that no other file needs.
 
 #include "executor/process/socket_exchange.hpp"
 

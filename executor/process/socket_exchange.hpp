@@ -2,7 +2,7 @@
 
 // Tensors on their way between ranks that are processes.
 //
-// Of a message its sender and its receiver each know their own end: whether it is posted, and whether it stands at the head of the queue
+// The sender and the receiver of a message each know their own end: if it is posted, and if it is at the head of the queue
 // that the discipline puts it in (executor/process/own_ends.hpp). With a handshake
 //
 //   receiver   its end is at the head      -> "ready" to the sender
@@ -14,7 +14,7 @@
 // it with what pairs by order: the n-th tensor of a channel with its n-th receive.
 // Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet. When that is more
 // than `unread_bytes` of one sender, and no receive from that sender is waiting, it stops reading from it until one is posted: what
-// it waits for may stand behind what it did not ask for. Such a tensor is there (MeasuredMessage::done) before it is asked for.
+// it waits for may come after what it did not ask for. Such a tensor is there (MeasuredMessage::done) before it is asked for.
 //
 //   frame    kind  body (executor/net/wire.hpp)
 //   ready       1  u32 message instance
@@ -41,8 +41,8 @@ class SocketExchange : public Exchange {
   /// The end of one rank. `loop` outlives it and has not started; data[r] is the connection to rank r, open for all of
   /// ranks_to_exchange_with().
   /// `lost` is called on the loop's thread when a connection ends before stop() or finish() was: (rank, reason). That also happens
-  /// when the rank there sends what it cannot mean: the reason then is what it sent. Whoever is told sees to it that the run ends, with stop().
-  /// What `lost` uses lives as long as the loop, and does not own this exchange.
+  /// when the rank there sends bytes without a valid meaning: the reason then tells which. The function called must end the run, with stop().
+  /// All objects that `lost` uses live as long as the loop, and do not own this exchange.
   SocketExchange(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,
                  std::vector<net::Socket> data, std::function<void(Rank, const std::string&)> lost,
                  std::size_t unread_bytes = std::size_t{64} << 20);

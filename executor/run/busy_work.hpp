@@ -21,9 +21,9 @@ struct BusyOptions {
 /// How long every op of a rank keeps it busy, by Op::key(): as long as its whole entry, or as itself under the rule Sequential.
 [[nodiscard]] std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs,
                                                                   const Schedule& schedule, Rank rank);
-/// What every element of an op's output holds: it tells producer and step, and is below 2^24, so that a float holds it.
+/// The value of every element of an op's output: it tells producer and step, and is below 2^24, so that a float holds it.
 [[nodiscard]] float busy_mark(Op op, int step);
-/// What the tensor that `op` takes from another stage holds. REQUIRES: it takes one.
+/// The value of every element of the tensor that `op` takes from another stage. REQUIRES: it takes one.
 [[nodiscard]] float busy_mark_of_input(Op op, int step);
 
 /// Every op lasts as long as `costs` says, by the clock: ranks that outnumber the cores do not slow each other down. Each part of an

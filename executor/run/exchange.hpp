@@ -1,9 +1,9 @@
 #pragma once
 
-// How tensors get from rank to rank, whoever carries them: mailboxes between threads (executor/run/mailboxes.hpp), sockets between
+// How tensors get from rank to rank: mailboxes between threads (executor/run/mailboxes.hpp), sockets between
 // processes (executor/process/socket_exchange.hpp).
 //
-// Messages carry no tags. Of what one rank sends to another, the n-th send pairs with the n-th receive that the other posts for it:
+// Messages carry no tags. The n-th send from one rank to another pairs with the n-th receive that the other posts for it:
 //
 //   discipline     pairs among               waits for
 //   None           the message itself        nothing: as if tagged
@@ -95,7 +95,7 @@ using ChannelKey = std::tuple<Rank, Rank, std::uint32_t>;
 [[nodiscard]] Payload checked(const Program& program, MessageInstance message, Payload payload,
                               std::size_t elements, const std::uint64_t* checksum);
 
-/// Tensors that two ranks give each other outside the program's messages: what is given from one rank to another is taken in the same order. Any thread.
+/// Tensors that two ranks give each other outside the program's messages: the other rank takes them in the order of giving. Any thread.
 class Swaps {
  public:
   void give(Rank from, Rank to, Payload tensor);

@@ -15,7 +15,7 @@
 
 namespace pipeloom::executor {
 
-/// The first op behind the entry that begins with op `first`.
+/// The first op after the entry that begins with op `first`.
 [[nodiscard]] inline std::size_t end_of_entry(const Schedule& schedule, std::size_t first) {
   while (schedule.ops()[first].joined()) ++first;
   return first + 1;
@@ -33,7 +33,7 @@ class HeldTensors {
   /// `program` outlives it.
   explicit HeldTensors(const Program& program) : program_(program), tensors_(program.schedule()) {}
 
-  /// What the op needs, taken out of what is held; empty: nothing.
+  /// Returns the tensor that the op needs, and no longer holds it; empty: it needs none.
   [[nodiscard]] Tensor input_of(std::size_t op) {
     const MessageId message = program_.messages().needed_by(op);
     if (message != kNoMessage) return take_from(received_, message);
@@ -56,7 +56,7 @@ class HeldTensors {
       if (end.is_send) sends.push_back(take_from(to_be_sent_, end.message));
     return sends;
   }
-  /// Keeps what take(message) returns for each receive of a batch: behind its Wait.
+  /// Keeps what take(message) returns for each receive of a batch, after its Wait.
   template <class Take>
   void keep_received(std::uint32_t batch, Take&& take) {
     for (const Endpoint& end : program_.batch(batch))

@@ -3,9 +3,9 @@
 // Tensors on their way between ranks that are threads of one process: mailboxes that keep the rules of NCCL
 // (executor/run/exchange.hpp).
 //
-// What waits for what is computed by the same MessageFlow (sim/messages/message_flow.hpp) that the simulator uses: where nothing but queues is
-// shared, a message's end is known as soon as both its ends are posted and what stands before it is known, so nobody but the ranks
-// themselves has to run. A receiver sleeps until that moment.
+// The same MessageFlow (sim/messages/message_flow.hpp) that the simulator uses computes which messages wait for which: where only queues are
+// shared, a message's end is known as soon as both its ends are posted and the messages before it are known, so no thread but the ranks'
+// own has to run. A receiver sleeps until that moment.
 
 #include <condition_variable>
 #include <cstdint>
@@ -41,7 +41,7 @@ class Mailboxes : public Exchange {
     Payload payload;
     std::uint64_t checksum = 0;
   };
-  /// What one communicator carries from one rank to another.
+  /// The messages of one communicator from one rank to another.
   struct Channel {
     std::vector<MessageInstance> sent;      // [n] the n-th send
     std::vector<MessageInstance> expected;  // [n] the n-th receive

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which passes of a rank stand where, and which ops they allow (PassStep, sim/kinds.hpp): what ranks check before an op, whatever holds their
-// tensors.
+// The state of each pass of a rank, and the ops that it allows (PassStep, sim/kinds.hpp): what ranks check before an op, whatever holds
+// their tensors.
 
 #include <cstddef>
 #include <vector>

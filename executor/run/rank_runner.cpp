@@ -65,7 +65,7 @@ class RankRunner {
  private:
   void run_step(int step);
   void run_entry(std::size_t first, int step);
-  /// Queues the copy that is instruction `at`: it runs on the lane, behind those before it.
+  /// Queues the copy that is instruction `at`: it runs on the lane, after all earlier copies.
   void start_copy(std::size_t at, int step);
   /// Waits for the copies back that the entry of instruction `at` needs.
   void wait_for_reloads(std::size_t at, int step);
@@ -200,7 +200,7 @@ void RankRunner::start_copy(std::size_t at, int step) {
       static_cast<void>(state_.work(rank_).run(op, step, {}));
       state_.record(index, step, start, state_.clock().now());
     } catch (const std::exception& error) {
-      // At once: the rank may stand waiting for another one.
+      // At once: the rank may be waiting for another one.
       state_.fail_copy(rank_, error.what());
     } catch (...) {
       state_.fail_copy(rank_, "an exception of unknown type");

@@ -73,7 +73,7 @@ class RankThreads {
         threads_.emplace_back([state = state_, rank, life] {
           wake_up_precisely();
           const auto work = [&] { life(*state, rank); };
-          run_or_fail(*state, rank, std::ref(work));  // a copy could lack memory where nobody catches
+          run_or_fail(*state, rank, std::ref(work));  // a copy could lack memory where no caller catches
           state->end(rank);
         });
     } catch (const std::system_error& error) {

@@ -37,8 +37,8 @@ void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work);
 /// The steps of a rank on the CPU: on this thread, and on threads of its own for copies and overlapped groups.
 void run_rank(RunState& state, Rank rank);
 
-/// Runs all steps of these ranks, a thread each; returns when they have ended, or soon after a failure: then a rank that does not
-/// return from its op is left behind with its share of `state`.
+/// Runs all steps of these ranks, a thread each; returns when they have ended, or soon after a failure: the thread of a rank that does not
+/// return from its op then keeps running, with its share of `state`.
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
                  const RankLife& life = run_rank);
 

@@ -9,7 +9,7 @@
 namespace pipeloom::executor {
 namespace {
 
-/// Whether a stage's gradient is a sum over its replicas.
+/// True if a stage's gradient is a sum over its replicas.
 bool has_sums(const Schedule& schedule) {
   return schedule.placement().replicas() > 1 && !schedule.is_forward_only();
 }

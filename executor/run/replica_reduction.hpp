@@ -1,7 +1,7 @@
 #pragma once
 
-// Gradients of a model that is there twice (DualPipe, Chimera): behind the last entry of a step the ranks that hold a stage's replicas
-// give each other what they have added up.
+// Gradients of a model that is there twice (DualPipe, Chimera): after the last entry of a step the ranks that hold a stage's replicas
+// exchange the gradients that they have added up.
 
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace pipeloom::executor {
 
 /// Makes the gradient of each of this rank's slots the sum over all replicas of its stage. All sums are made in the order of the
 /// replicas, so that every copy has the same bits. Does nothing where there is one replica, no backward or no weights.
-/// Collective: every rank calls it behind the same step. False if the run was stopped.
+/// Collective: every rank calls it after the same step. Returns false if the run was stopped.
 [[nodiscard]] bool reduce_replicas(RunState& state, Rank rank);
 
 }  // namespace pipeloom::executor

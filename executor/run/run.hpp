@@ -28,7 +28,7 @@ struct RunOptions {
   /// Which messages pair and wait for each other, as the simulator's queues.
   QueueDiscipline queue = QueueDiscipline::PerPair;
   GroupRule groups = GroupRule::Together;
-  /// How long a message is under way besides what handing it over takes, [slot of the receiver] in ticks, as Costs::forward_delay and
+  /// Time that a message is under way in addition to its handing over, [slot of the receiver] in ticks, as Costs::forward_delay and
   /// backward_delay; empty: no time.
   std::vector<Ticks> forward_delay = {};
   std::vector<Ticks> backward_delay = {};
@@ -38,7 +38,7 @@ struct RunOptions {
   /// Between processes: a sender waits for the word that its message's receive is posted before it sends the tensor, so that waiting
   /// and transfer can be told apart. Without, tensors leave when they are posted.
   bool handshake = true;
-  /// Asks the run to end; looked at a few times a second. The run then fails everywhere, as if a rank had. Null: nobody asks.
+  /// Asks the run to end; read a few times a second. The run then fails everywhere, as if a rank had. Null: never.
   const std::atomic<bool>* stop = nullptr;
   /// Called a few times a second by the thread that started the run: (steps that are over, warm-up steps included; all of them).
   std::function<void(int, int)> progress = {};
@@ -88,13 +88,13 @@ class RunFailed : public SystemError {
   std::vector<std::string> last_actions_;
 };
 
-/// One thread per rank runs the rank's instructions as they stand; a step begins when all ranks have ended the one before. Copies (O, L)
-/// run beside them on a second thread of their rank, one after another, each from its turn in the list on: what stands behind a copy does not
-/// wait for it, but B, I and R wait for the L of their pass, and the step for all.
+/// One thread per rank runs the rank's instructions in their order; a step begins when all ranks have ended the previous one. Copies (O, L)
+/// run at the same time on a second thread of their rank, one after another, each from its turn in the list on: later instructions do not
+/// wait for a copy, but B, I and R wait for the L of their pass, and the step for all.
 ///
 /// Throws ScheduleError if check_program() finds something or the program would hang under `queue`; RunFailed if a rank throws, stalls
 /// or gets a wrong message: the other ranks stop at their next instruction. A rank that does not return from its op soon after
-/// is left behind: then `work`, and what the functions of `options` use, must live until it does.
+/// keeps its thread: then `work`, and what the functions of `options` use, must live until it does.
 /// REQUIRES: steps >= 1, warmup_steps >= 0, timeout_seconds > 0.
 [[nodiscard]] RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options);
 

@@ -6,7 +6,7 @@
 namespace pipeloom::executor {
 namespace {
 
-/// Every op's times, from whoever ran it; [step * ops + op].
+/// Times of every op, of whichever rank ran it; [step * ops + op].
 struct Times {
   std::vector<Ticks> start;
   std::vector<Ticks> end;

@@ -16,7 +16,7 @@ void move_times(RankRecord& from, RankRecord& into);
 /// The result of a run without failure. `records` are of all ranks, [rank], on one clock.
 [[nodiscard]] RunResult result_of(const RunPlan& plan, std::vector<RankRecord> records);
 
-/// What is known of a run that failed: every op that ended, warm-up steps included. `records` may lack ranks.
+/// The account of a run that failed: every op that ended, warm-up steps included. `records` may lack ranks.
 [[nodiscard]] RunFailed failure_of(const RunPlan& plan, const std::vector<RankRecord>& records,
                                    const Failure& failure);
 

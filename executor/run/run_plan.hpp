@@ -1,6 +1,6 @@
 #pragma once
 
-// What is fixed when a run begins, and what all who take part in it read.
+// The part of a run that is fixed when it begins, and that all its ranks read.
 
 #include <memory>
 #include <vector>

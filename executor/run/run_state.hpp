@@ -1,6 +1,6 @@
 #pragma once
 
-// What the ranks of a run share, and what the one who watches them reads.
+// The state that the ranks of a run share, and that their watcher reads.
 
 #include <atomic>
 #include <condition_variable>
@@ -50,8 +50,8 @@ struct Failure {
   std::vector<std::string> last_actions;  ///< one per rank of which this process knows
 };
 
-/// What a rank did, as its own process knows it. Of several ranks in one process the first one's has the times and messages of all, which
-/// else would be kept once for each.
+/// The record of a rank, as its own process knows it. Of several ranks in one process the first one has the times and messages of all, which
+/// would otherwise be kept once for each.
 struct RankRecord {
   std::vector<Ticks> start;  ///< [step * ops + op], -1: it did not end, or is another process's
   std::vector<Ticks> end;
@@ -67,7 +67,7 @@ class Barrier {
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
   virtual ~Barrier() = default;
-  /// Waits until every rank has come. False if the run was stopped: then nobody waits here any more.
+  /// Waits until every rank has come. Returns false if the run was stopped: then no rank waits here any more.
   [[nodiscard]] virtual bool arrive_and_wait() = 0;
   /// Lets everybody go.
   virtual void stop() = 0;
@@ -114,17 +114,17 @@ class RunState {
 
   /// Where ranks of other processes are, as they say: told by watch() as those of this one.
   [[nodiscard]] Progress& progress(Rank rank) { return progress_[rank.at()]; }
-  /// Whether this process hears from all ranks themselves, and so sees a rank that stays in an op, and that all wait.
+  /// True if this process hears from all ranks directly, and so sees a rank that stays in an op, and that all wait.
   void knows_all(bool all) { knows_all_ = all; }
 
   /// Returns when all ranks of this process have ended, or soon after the first failure.
   void watch();
-  /// Whether this rank's thread has ended. REQUIRES: watch() returned.
+  /// True if this rank's thread has ended. REQUIRES: watch() returned.
   [[nodiscard]] bool has_ended(Rank rank) const;
   /// Slots hold sums over their replicas from now on.
   void replicas_are_reduced() { replicas_are_reduced_ = true; }
 
-  /// What the first failure was, if there was one.
+  /// The first failure, or nullopt if there was none.
   [[nodiscard]] std::optional<Failure> failure() const;
   /// REQUIRES: a rank of this process; its thread has ended, or the run was stopped: then without results.
   [[nodiscard]] RankRecord record_of(Rank rank) const;

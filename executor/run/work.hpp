@@ -1,6 +1,6 @@
 #pragma once
 
-// What ops compute. A back end runs instruction lists and moves tensors; what happens between receiving and sending is a Work:
+// Computations of ops. A back end runs instruction lists and moves tensors; a Work does what happens between receiving and sending:
 // real layers (executor/layers/layers.hpp) or time that passes (executor/run/busy_work.hpp).
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Payload {
   [[nodiscard]] bool is_empty() const { return values.empty(); }
 };
 
-/// What a rank has to show for the step that it ran last, for a check of the whole.
+/// Results of a rank for the step that it ran last, for a check of the whole.
 struct RankGradients {
   std::vector<std::vector<float>>
       slots;                   ///< [index in Placement::slots_of(rank)] gradient of the slot's weights
@@ -27,8 +27,8 @@ struct RankGradients {
   bool is_reduced = false;     ///< slots hold sums over all replicas, not their own share
 };
 
-/// What one rank computes. One thread calls it, except that the parts of an overlapped group may be run by two at once, and copies (O, L)
-/// by another one beside them. No two ops of one pass run at once.
+/// The computations of one rank. One thread calls it, except that two may run the parts of an overlapped group at once, and another one
+/// copies (O, L) at the same time. No two ops of one pass run at once.
 class RankWork {
  public:
   RankWork() = default;
@@ -58,7 +58,7 @@ class RankWork {
   [[nodiscard]] virtual RankGradients gradients() const { return {}; }
 };
 
-/// Whether an op takes a tensor from another stage, and whether it gives one, in a schedule of so many stages: the table of RankWork::run().
+/// True if an op takes a tensor from another stage, and if it gives one, in a schedule of `stages` stages: the table of RankWork::run().
 [[nodiscard]] inline bool takes_tensor(Op op, int stages) {
   const int from = op.stage().value() + step_to_producer(op.kind());
   return from != op.stage().value() && from >= 0 && from < stages;

@@ -23,10 +23,10 @@ struct Anchor {
 /// The middle of the bracket. REQUIRES: after >= before.
 [[nodiscard]] Anchor anchor_of(const Bracket& bracket);
 
-/// The same for an event `milliseconds` behind that one: the two clocks may drift apart by 100 us in a second meanwhile.
+/// The anchor moved to an event `milliseconds` after it: the two clocks may have drifted apart by 100 us per second meanwhile.
 [[nodiscard]] Anchor carried(const Anchor& anchor, float milliseconds);
 
-/// The moment of an event `milliseconds` behind the anchor, as cudaEventElapsedTime gives them, rounded to a nanosecond: the device
+/// The moment of an event `milliseconds` after the anchor, as cudaEventElapsedTime gives them, rounded to a nanosecond: the device
 /// counts in about half a microsecond, and a float holds 24 bits, 0.6 us of a step of 10 s.
 [[nodiscard]] Ticks time_of(const Anchor& anchor, float milliseconds);
 

@@ -27,7 +27,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes, cudaStream_t stream) : bytes_(byte
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  // An error of the device would be told by whoever waits for it.
+  // The caller that waits for the device reports its errors.
   if (data_ != nullptr) static_cast<void>(cudaFreeAsync(data_, stream_));
 }
 

@@ -10,9 +10,9 @@
 
 namespace pipeloom::executor::cuda {
 
-/// Makes the current device keep memory that was freed, for the next one who asks, instead of giving it back to the driver whenever the
-/// host waits; and never make a stream wait for another one so as to reuse what that one frees: behind a message that waits for
-/// its other end, this could wait for itself. Once per device is enough; more often does no harm.
+/// Makes the current device keep freed memory for the next allocation, instead of giving it back to the driver whenever the host waits;
+/// and never makes a stream wait for another one in order to reuse the memory that it frees: queued after a message that waits for its
+/// other end, such a wait could be for itself. One call per device is enough; more calls do no harm.
 void keep_freed_memory();
 
 /// Bytes on the current device. Freed on the stream that used them last (free_on()), by default the one that they were taken on.

@@ -14,7 +14,7 @@ Event& Event::operator=(Event&& other) noexcept {
 }
 
 Event::~Event() {
-  // An error of the device would be told by whoever waits for it.
+  // The caller that waits for the device reports its errors.
   if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
 }
 

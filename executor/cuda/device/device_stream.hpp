@@ -20,14 +20,14 @@ class Event {
   ~Event();
 
   [[nodiscard]] cudaEvent_t get() const { return event_; }
-  /// What is queued on `stream` until now; forgets what it was before.
+  /// Records the work that is queued on `stream` until now; forgets what it recorded before.
   void record(cudaStream_t stream);
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// What is queued on one runs in order; streams run beside each other.
+/// A queue whose work runs in order; streams run at the same time.
 class Stream {
  public:
   Stream();
@@ -44,7 +44,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// What is queued on `stream` from now on comes behind `event`.
+/// Makes all work that is queued on `stream` from now on wait for `event`.
 void wait_for(cudaStream_t stream, cudaEvent_t event);
 /// Throws CudaError for an error that the device met on the way there.
 [[nodiscard]] bool has_happened(cudaEvent_t event);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What ops compute on a GPU: the twin of executor/run/work.hpp. Everything here is queued on streams; nothing waits for the device.
+// Computations of ops on a GPU: the twin of executor/run/work.hpp. Everything here is queued on streams; nothing waits for the device.
 
 #include <cuda_runtime_api.h>
 
@@ -22,7 +22,7 @@ struct DeviceTensor {
   [[nodiscard]] bool is_empty() const { return elements == 0; }
 };
 
-/// What one rank computes. One host thread calls it; `stream` says where its kernels go.
+/// The computations of one rank. One host thread calls it; `stream` says where its kernels go.
 class DeviceRankWork {
  public:
   DeviceRankWork() = default;
@@ -33,8 +33,8 @@ class DeviceRankWork {
   /// Queues one op on `stream`: inputs and outputs as RankWork::run(). The caller has made `stream` wait for the input, and for the rank's
   /// entries before this one; parts of an overlapped group come with different streams and share nothing but weights.
   virtual DeviceTensor run(Op op, int step, DeviceTensor input, cudaStream_t stream) = 0;
-  /// The gradient of a slot's weights on the device, to be added up over replicas; `local` is an index in Placement::slots_of(rank). What is
-  /// queued on `stream` from now on comes behind everything that was added to it. Empty of work without weights.
+  /// The gradient of a slot's weights on the device, to be added up over replicas; `local` is an index in Placement::slots_of(rank).
+  /// All work that is queued on `stream` from now on waits for every addition to it. Empty for work without weights.
   [[nodiscard]] virtual std::span<float> weight_gradient(std::size_t /*local*/, cudaStream_t /*stream*/) {
     return {};
   }

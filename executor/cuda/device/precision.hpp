@@ -15,7 +15,7 @@ enum class Precision : std::uint8_t { Fp32, Bf16 };
   return precision == Precision::Fp32 ? 4 : 2;
 }
 
-/// Throws InputError as require_possible() does, and where the layers have attention, or integers would not be exact: behind L blocks
+/// Throws InputError as require_possible() does, and where the layers have attention, or integers would not be exact: after L blocks
 /// numbers reach 6 + L (executor/layers/model.hpp), and bf16 counts to 256.
 void require_possible_on_device(const LayersConfig& config, const PipelineSizes& sizes, Precision precision);
 

@@ -8,7 +8,7 @@
 namespace pipeloom::executor::cuda {
 namespace {
 
-/// What messages of one communicator have in common, in the order of communicators.
+/// Equal for all messages of one communicator; its order is the order of the communicators.
 using Key = std::pair<Rank, Rank>;
 
 Key key_of(const MessageInfo& message, QueueDiscipline queue) {

@@ -32,9 +32,9 @@ using RankPair = std::pair<Rank, Rank>;
 ///   PerDirection   activations, then gradients          ranks that send or receive such
 ///   PerPair, None  one per directed pair with messages  sender and receiver; ordered by (sender, receiver)
 ///
-///   any            behind those, one per pair          both; for what they give each other outside the program
+///   any            after those, one per pair          both; for what they give each other outside the program
 ///
-/// None asks for messages that wait for no other, which no communicator gives: a directed pair each comes next to it.
+/// None asks for messages that wait for no other, which no communicator gives: one per directed pair is the nearest to it.
 struct CommunicatorLayout {
   std::vector<Communicator> all;
   std::vector<std::uint32_t> of_message;      ///< [message] index in `all`

@@ -24,8 +24,8 @@ class DeviceExchange {
   DeviceExchange& operator=(const DeviceExchange&) = delete;
   virtual ~DeviceExchange() = default;
 
-  /// Hands over a batch of `rank`: `sends` are the tensors of its sends, in the batch's order. Its messages come behind `posted`, the moment
-  /// at which the rank has come to this point of its program. Both events stay what they are until the step's end.
+  /// Hands over a batch of `rank`: `sends` are the tensors of its sends, in the batch's order. Its messages wait for `posted`, the moment
+  /// at which the rank reached this point of its program. Both events stay unchanged until the step's end.
   /// REQUIRES: batches of a rank are posted in the order of its instructions.
   virtual void post(Rank rank, std::uint32_t batch, int step, std::vector<DeviceTensor> sends,
                     cudaEvent_t posted) = 0;
@@ -39,13 +39,13 @@ class DeviceExchange {
   /// REQUIRES: wait() returned true for its batch; called once.
   [[nodiscard]] virtual DeviceTensor take(MessageId message, int step) = 0;
 
-  /// Gives a tensor to another rank, outside the program, and takes what that one gives in its turn: the n-th of one is the n-th of the other,
-  /// of the same size. Both are queued on `stream`: behind them `own` may change, and `theirs` is there. Waits for the other rank's host at
-  /// most, not for the devices. False if the run was stopped.
+  /// Sends a tensor to another rank, outside the program, and receives one from it: the n-th call here pairs with the n-th call there,
+  /// of the same size. Both are queued on `stream`: after them `own` may change, and `theirs` is there. Waits for the other rank's host at
+  /// most, not for the devices. Returns false if the run was stopped.
   [[nodiscard]] virtual bool swap(Rank rank, Rank other, std::span<const float> own, std::span<float> theirs,
                                   cudaStream_t stream) = 0;
 
-  /// Whether everything that `rank` posted is done. Throws what the network or the device met.
+  /// True if everything that `rank` posted is done. Throws the error that the network or the device met.
   [[nodiscard]] virtual bool is_done(Rank rank) = 0;
 
   /// Notes the times of the step's messages that this rank has an end of. Throws WrongMessage if one was damaged (with checksums).

@@ -25,7 +25,7 @@ LocalExchange::LocalExchange(std::shared_ptr<const RunPlan> plan)
       flow_(program(), no_delays_,
             {.queue = plan_->options.queue, .shared_links = false, .ranks_per_node = 0}, plan_->all_steps()),
       transits_(program().messages().size()) {
-  // Both queues of every message now, so that nobody makes one while others copy.
+  // Both queues of every message are made now, so that no thread adds one while others copy.
   for (MessageId id = 0; id < transits_.size(); ++id)
     for (const bool is_send : {false, true})
       queues_.try_emplace(queue_key(program().messages()[id], is_send));

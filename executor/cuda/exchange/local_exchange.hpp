@@ -2,11 +2,11 @@
 
 // Tensors between ranks that share one GPU, as threads of one process: copies within its memory. NCCL refuses several ranks on one device.
 //
-// Which messages wait for which is what MessageFlow says, as between threads (executor/run/mailboxes.hpp): a message that may start is queued
+// MessageFlow decides which messages wait for which, as between threads (executor/run/mailboxes.hpp): a message that may start is queued
 // at once, by the thread that posted its second end.
 //
-//   a queue of a rank        is a stream: what the rank sends or gets in it comes one after another
-//   a message                copies on its receiver's queue, behind both posts and the head of the sender's queue, which then waits for it
+//   a queue of a rank        is a stream: the rank's sends and receives in it run one after another
+//   a message                copies on its receiver's queue, after both posts and the head of the sender's queue, which then waits for it
 //
 // Messages of one batch that share a queue copy one after another too, where NCCL runs them together: they share the same memory anyway.
 // Without a discipline a directed pair's messages copy in the order in which they may start.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an exchange between devices remembers of its messages: events while a step runs, times behind it, checksums if they are asked for.
+// An exchange between devices keeps here, of its messages: events while a step runs, times after it, checksums if they are asked for.
 
 #include <cstdint>
 #include <memory>

@@ -42,7 +42,7 @@ NcclCommunicators::NcclCommunicators(CommunicatorLayout layout, Rank own)
     : layout_(std::move(layout)), own_(own), comms_(layout_.all.size()) {}
 
 NcclCommunicators::~NcclCommunicators() {
-  // Also behind a run without failure: the others have ended, nothing is under way, and an orderly goodbye would wait for all of them.
+  // Also after a run without failure: the others have ended, nothing is under way, and an orderly shutdown would wait for all of them.
   abort();
   aborting_.join();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// NCCL communicators that never block their host: whoever waits for one sees a stop, a deadline, and errors of the network.
+// NCCL communicators that never block their host: a caller that waits for one sees a stop, a deadline, and errors of the network.
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -53,11 +53,11 @@ class NcclCommunicators {
   /// Throws NcclError, and Stopped after abort(). REQUIRES: created, this rank is a member.
   void group(std::uint32_t communicator, const std::function<void(ncclComm_t)>& fn);
 
-  /// Throws NcclError if the network failed behind the back of all calls, Stopped after abort().
+  /// Throws NcclError if the network failed without any call noticing, Stopped after abort().
   void watch();
 
-  /// Ends everything that is under way on the device and the host, now and later. Does not wait for the device: NCCL may, where a kernel that
-  /// hangs stands in front of what is to end, and whoever aborts has others to tell.
+  /// Ends everything that is under way on the device and the host, now and later. Does not wait for the device: NCCL may, where a kernel
+  /// that hangs is queued before what is to end, and the caller of abort() has other ranks to tell.
   void abort();
 
  private:

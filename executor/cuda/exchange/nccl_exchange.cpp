@@ -14,7 +14,7 @@ namespace pipeloom::executor::cuda {
 namespace {
 
 constexpr std::size_t kTokenBytes = 4;
-/// Apart, so that nobody writes where another one reads.
+/// A slot of its own, so that no rank writes where another one reads.
 constexpr std::size_t kTokenSlot = 16;
 
 }  // namespace

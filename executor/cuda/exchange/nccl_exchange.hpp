@@ -2,21 +2,21 @@
 
 // Tensors between GPUs of a rank each: grouped ncclSend and ncclRecv on one stream per communicator.
 //
-// A batch comes behind its post and behind the batches in front of it on each of its communicators. NCCL pairs without tags: the n-th send
+// A batch runs after its post and after all earlier batches on each of its communicators. NCCL pairs without tags: the n-th send
 // to a peer on a communicator with the n-th receive there.
 //
-// What a message's events say:
+// The meaning of a message's events:
 //
-//   a directed pair's own      with a handshake the receiver sends a token of 4 bytes when it has come to the message, the sender waits for it and
+//   a directed pair's own      with a handshake the receiver sends a token of 4 bytes when it reaches the message, the sender waits for it and
 //   communicator               then sends the tensor: `started` is when the token was there. Messages of a batch come one after another, which
 //                              they must: the other end may have them in different batches
-//   shared communicators,      the messages of a batch run together. A token in front of them would wait for ends that the batch itself may have
-//   or no handshake            to let pass, so there is none: `started` is the later of the moments at which the two ends had come to the batch,
+//   shared communicators,      the messages of a batch run together. A token before them would wait for ends that the batch itself may have
+//   or no handshake            to let pass, so there is none: `started` is the later of the moments at which the two ends reached the batch,
 //                              each on its own clock, as far apart as the clocks are
 //
 // With checksums the sender's sum follows its tensor.
 //
-// What two ranks swap outside the program goes both ways in one group, on the communicator of their pair and the stream that they name.
+// Two ranks swap tensors outside the program both ways in one group, on the communicator of their pair and the stream that they name.
 
 #include <memory>
 #include <span>

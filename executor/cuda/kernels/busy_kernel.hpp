@@ -27,7 +27,7 @@ struct BusyElements {
   }
 };
 
-/// Queues one block that handles so many elements, and ends when `nanoseconds` have passed since it began.
+/// Queues one block that handles `count` elements, and ends when `nanoseconds` have passed since it began.
 void launch_busy(const BusyElements& elements, std::size_t count, std::uint64_t nanoseconds,
                  cudaStream_t stream);
 

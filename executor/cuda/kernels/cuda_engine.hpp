@@ -29,8 +29,8 @@ class CudaEngine {
   using Buffer = DeviceBuffer;
   using HostBuffer = PinnedBuffer;
 
-  /// Makes handles for so many streams that multiply, by default its own and those of two parts of a group: one made while a message waits
-  /// for its other end could wait for the device.
+  /// Makes handles for `multiplying_streams` streams that multiply, by default its own and those of two parts of a group: a handle made
+  /// while a message waits for its other end could wait for the device.
   explicit CudaEngine(std::size_t multiplying_streams = 3);
   CudaEngine(const CudaEngine&) = delete;
   CudaEngine& operator=(const CudaEngine&) = delete;

@@ -1,10 +1,10 @@
 #pragma once
 
-// What every kernel computes, as functions of a cell or a row: nvcc wraps them in kernels (kernels.cu), tests without a device call them
-// in loops. T is float or Bf16; arithmetic is in float whatever T is, losses in double. No kernel adds with atomics, so the same
+// The computation of every kernel, as functions of a cell or a row: nvcc wraps them in kernels (kernels.cu), tests without a device call
+// them in loops. T is float or Bf16; arithmetic is in float whatever T is, losses in double. No kernel adds with atomics, so the same
 // inputs give the same bits in every run.
 //
-//   cells   operator()(row, column): one thread each; threads beside each other have columns beside each other
+//   cells   operator()(row, column): one thread each; neighbouring threads have neighbouring columns
 //   rows    operator()(team, row): a team of 32 lanes each (WarpTeam in kernels.cu, HostTeam in tests)
 //
 // A team has each(n, fn), which calls fn(j) for every j < n, and sum(n, fn), which adds fn(j) over them in an order of its own: lane l
@@ -160,7 +160,7 @@ struct AddTo {
   }
 };
 
-/// Rows of one part of a sum over rows: so many are added by one thread.
+/// Rows of one part of a sum over rows: one thread adds that many.
 inline constexpr std::size_t kRowsOfPart = 64;
 [[nodiscard]] constexpr std::size_t parts_of(std::size_t rows) {
   return (rows + kRowsOfPart - 1) / kRowsOfPart;

@@ -8,14 +8,14 @@
 //
 //   Stream, Event                 Stream is copied like a number
 //   Buffer                        device memory, moved and never copied: data(), bytes(), as<T>(), empty(), free_on(stream)
-//   HostBuffer                    memory of the host that copies run to and from beside other work: data(), bytes()
+//   HostBuffer                    memory of the host; copies to and from it run at the same time as other work: data(), bytes()
 //   allocate(bytes, stream)       contents are not set
 //   allocate_host(bytes)
 //   copy(to, from, bytes, stream) of any two kinds of memory
 //   clear(to, bytes, stream)
-//   own_stream()                  one that nobody else uses
+//   own_stream()                  a stream that nothing else uses
 //   upload(data, bytes)           a Buffer of its own; waits until the data is there
-//   download(to, from, bytes)     waits until the data is there; for what was queued the caller has waited
+//   download(to, from, bytes)     waits until the data is there; the caller has waited for what was queued
 //   record(event, stream), wait(stream, event)
 //   multiply(ColumnProduct, first, second, result, Into, arithmetic, stream)
 //   for_cells(function, rows, columns, stream), for_rows(function, rows, stream)     of executor/cuda/kernels/kernels.hpp

@@ -2,11 +2,11 @@
 
 // One rank's stages (executor/layers/layers.hpp, LayerRank) as work that is queued on the streams of a device; Engine and T as in queued_block.hpp.
 //
-// Two parts of a group may come with different streams. They share weights, which nobody writes, and gradients of weights: every block's
-// addition waits for the event behind the addition before it, in the order in which the ops were given. Tensors are freed in the order of
+// Two parts of a group may come with different streams. They share weights, which no op writes, and gradients of weights: every block's
+// addition waits for the event after the previous addition, in the order in which the ops were given. Tensors are freed in the order of
 // the stream that used them last.
 //
-// Between devices, a message may hold up a stream until a rank elsewhere has come to it. What could make the host wait for the device
+// Between devices, a message may hold up a stream until a rank elsewhere reaches it. Everything that could make the host wait for the device
 // (a kernel's first launch, pinned memory) happens before the first op, by a rehearsal: else two ranks could wait for each other.
 
 #include <cstddef>
@@ -51,7 +51,7 @@ class QueuedLayers {
   /// Memory of the host that offloaded passes take in turn.
   struct HostSpace {
     typename Engine::HostBuffer memory;
-    typename Engine::Event read;  ///< behind the last copy out of it
+    typename Engine::Event read;  ///< after the last copy out of it
   };
   struct Pass {
     Buffer input;                    // where R will need it
@@ -77,7 +77,7 @@ class QueuedLayers {
 
   Buffer upload_as_t(std::span<const float> values);
   void upload_rows(const Schedule& schedule);
-  /// Runs every kernel and product on zeros; returns the bytes of one block's tape behind F.
+  /// Runs every kernel and product on zeros; returns the bytes of one block's tape after F.
   std::size_t rehearse(std::size_t rows);
   /// As much of the host's memory as the queue has passes there at once.
   void take_host_memory(std::span<const Op> queue, std::size_t tape_bytes);

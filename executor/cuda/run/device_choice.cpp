@@ -8,7 +8,7 @@ namespace pipeloom::executor::cuda {
 
 int device_for(const net::World& world, int devices) {
   if (world.local_rank < devices) return world.local_rank;
-  // Whether it is the rank's own, or shared with others, NCCL finds out.
+  // NCCL finds out if the device is the rank's own or shared with others.
   if (devices == 1) return 0;
   throw InputError(
       Where{"LOCAL_RANK"},

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ranks on a GPU as the rest of executor/ sees them, so that plan, progress, failures and results of a run are the same everywhere: what is
-// asked of a Work before and behind the steps. Their ops run through DeviceRunner, their messages through a DeviceExchange.
+// Ranks on a GPU as the rest of executor/ sees them, so that plan, progress, failures and results of a run are the same everywhere: the
+// questions that a Work answers before and after the steps. Ops run through DeviceRunner, messages through a DeviceExchange.
 
 #include <memory>
 #include <stdexcept>

@@ -65,7 +65,7 @@ void DeviceRunner::run() {
     try {
       run_step(step);
     } catch (...) {
-      // What is left of the step is kept, whatever ended it; a device that failed says nothing any more.
+      // The times of the step so far are kept, whatever ended it; a device that failed reports nothing any more.
       try {
         collect(queued_, step);
       } catch (const std::exception&) {
@@ -144,7 +144,7 @@ void DeviceRunner::run_together(std::size_t first, std::size_t last, int step) {
 }
 
 void DeviceRunner::run_copy(std::size_t op, int step) {
-  // What it moves, and for L what it moves into, is done when the entries in front of it are.
+  // The tensors that it moves, and for L the place that it moves them into, are ready when all earlier entries are done.
   fork_.record(compute_);
   wait_for(copies_, fork_.get());
   times(op).start.record(copies_);
@@ -192,12 +192,12 @@ void DeviceRunner::wait_for_device(int step) {
     const auto [code, index] = state_.program().instructions(rank_)[instruction];
     return code == Code::Run && is_copy(schedule_.ops()[index].kind());
   };
-  // Copies last: nothing behind them waits for their end.
+  // Copies last: no later work waits for their end.
   for (const bool copies : {false, true})
     for (std::size_t i = 0; i < marks_.size(); ++i)
       if (is_copy_at(i) == copies) wait_for_instruction(i, step);
   state_.begin(rank_, step, marks_.size(), Doing::Waiting);
-  // The reduction is behind the last entry; first what throws if the network failed.
+  // The reduction runs after the last entry; is_done() comes first, since it throws if the network failed.
   while (!exchange_.is_done(rank_) || !is_idle(compute_)) pause();
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
 // One rank of a run on a GPU: the twin of executor/run/rank_runner.cpp. Its thread goes through the rank's instructions and queues them; the
-// device carries them out, behind the host by up to a step. At the end of a step the host waits for the device and reads its events.
+// device executes them up to a step later than the host queues them. At the end of a step the host waits for the device and reads its events.
 //
 //   compute stream   entries, one after another
 //   second stream    the other parts of an overlapped group, from its fork to its join
-//   copy stream      O and L: each waits for the entries in front of it, and what needs an L waits for it
-//   compute stream   and behind them the sums over replicas (executor/cuda/run/device_reduction.hpp)
+//   copy stream      O and L: each waits for all earlier entries, and an entry that needs an L waits for it
+//   compute stream   and after them the sums over replicas (executor/cuda/run/device_reduction.hpp)
 //   exchange         messages (executor/cuda/exchange/device_exchange.hpp)
 
 #include <optional>
@@ -26,7 +26,7 @@ class DeviceRunner {
   /// All outlive it. REQUIRES: the rank's device is the current one of this thread, which alone calls the runner; it is a rank of
   /// DeviceRanks.
   DeviceRunner(RunState& state, DeviceExchange& exchange, DeviceClock& clock, Rank rank);
-  /// Waits for the device to end what was queued, so that nobody frees what it uses: for ever, if it hangs.
+  /// Waits for the device to end all queued work, so that no memory in use is freed: for ever, if the device hangs.
   ~DeviceRunner();
   DeviceRunner(const DeviceRunner&) = delete;
   DeviceRunner& operator=(const DeviceRunner&) = delete;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a profiler shows for an op: the names that PyTorch's pipeline runtime gives its ranges (_get_profiler_function_name in
-// torch/distributed/pipelining/schedules.py), "PP:" and the action, so that a trace of either can be read with the same eyes.
+// Names of ops in a profiler: those that PyTorch's pipeline runtime gives its ranges (_get_profiler_function_name in
+// torch/distributed/pipelining/schedules.py), "PP:" and the action, so that the traces of both can be read alike.
 
 #include <cstddef>
 #include <string>

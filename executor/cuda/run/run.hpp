@@ -12,11 +12,11 @@
 
 namespace pipeloom::executor::cuda {
 
-/// All ranks share device 0, a thread and streams each; messages are copies within its memory (local_exchange.hpp). A step begins when all
-/// ranks have ended the one before. Delays of `options` and in_transit are not used.
+/// All ranks share device 0, with one thread and streams each; messages are copies within its memory (local_exchange.hpp). A step begins
+/// when all ranks have ended the previous one. Delays of `options` and in_transit are not used.
 ///
-/// Throws SystemError without a device, and otherwise as run_on_cpu(). A rank whose device does not come back from a kernel is left behind:
-/// then `work` must live as long as the process.
+/// Throws SystemError without a device, and otherwise as run_on_cpu(). The thread of a rank whose device does not return from a kernel keeps
+/// running: then `work` must live as long as the process.
 [[nodiscard]] RunResult run_on_one_gpu(const Program& program, DeviceWork& work, const RunOptions& options);
 
 /// One rank of a run whose ranks are processes with a GPU each, on one machine or many; messages go by NCCL (nccl_exchange.hpp), everything
