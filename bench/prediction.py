@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulated against measured makespans, as the tables of docs/executor.md.
+"""Simulated against measured makespans, as the tables of docs/accuracy.md.
 
     prediction.py PIPELOOM [--launch threads|local] [--ranks P] [--microbatches M] [--unit-ms X] [--steps N]
     prediction.py PIPELOOM --layers [--launch threads|local] [--ranks P] [--microbatches M] [--width W] [--rows R] [--steps N] [--tries T]

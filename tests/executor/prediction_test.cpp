@@ -46,7 +46,7 @@ bool are_as_predicted(const std::vector<Pair>& fastest_first) {
 
 }  // namespace
 
-// docs/executor.md has the exact numbers. A test shares its machine: the bound is loose, and a bad moment may be repeated.
+// docs/accuracy.md has the exact numbers. A test shares its machine: the bound is loose, and a bad moment may be repeated.
 TEST_CASE("measured makespans of busy work on 8 ranks are those of the simulator, and so is their order") {
   bool found = false;
   for (int attempt = 0; attempt < 5 && !found; ++attempt) {
