@@ -1,7 +1,7 @@
 #pragma once
 
-// What a rank of a running pipeline is told to do: computations, the messages between them, and the movements of sharded
-// parameters. A Schedule says which computations in which order; an ActionLists says everything that is issued.
+// Actions of the ranks of a running pipeline: computations, the messages between them, and the movements of sharded
+// parameters. A Schedule holds the computations and their order; an ActionLists holds everything that is issued.
 
 #include <array>
 #include <cstddef>
@@ -244,7 +244,7 @@ char* write_action(char* out, Action action);
 
 /// The computations of a schedule, with blanks where `blanks` has them. REQUIRES: *blanks fits the schedule.
 [[nodiscard]] ActionLists to_actions(const Schedule& schedule, const IdleCells* blanks = nullptr);
-/// The computations, everything else left out. The placement is where they stand, as infer_placement() finds it (its
+/// The computations, everything else left out. The placement is that of the computations, as infer_placement() finds it (its
 /// errors are thrown). Throws InputError for a computation without microbatch.
 [[nodiscard]] Schedule to_schedule(const ActionLists& lists);
 /// The blanks of lists; communication counts as nothing.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which op an op waits for, by index: the look-up behind graphs, idle causes and pictures.
+// The op that an op waits for, by index: the look-up that graphs, idle causes and pictures use.
 
 #include <cstdint>
 #include <vector>
@@ -41,7 +41,7 @@ class DependencyMap {
     for (std::size_t part = begin; part < begin + static_cast<std::size_t>(schedule_->stages()); ++part)
       if (parts_[part] != kNone) fn(parts_[part]);
   }
-  /// Op index of the L whose end op index i (B, I or R) waits for besides its tensor; kNone if there is none.
+  /// Op index of the L whose end op index i (B, I or R) waits for in addition to its tensor; kNone if there is none.
   [[nodiscard]] std::uint32_t reload_of(std::size_t i) const {
     const Op op = schedule_->ops()[i];
     return reload_.empty() || !kWaitsForCopy.has(op.kind()) ? kNone : reload_[pass_of(op)];
@@ -50,7 +50,7 @@ class DependencyMap {
  private:
   static constexpr std::size_t kOne = ~std::size_t{0};
 
-  /// Where the parts of what op index i waits for stand; kOne if one op makes it.
+  /// Position in `parts_` of the parts that op index i waits for; kOne if one op makes its input.
   [[nodiscard]] std::size_t parts_begin_of(std::size_t i) const {
     if (parts_.empty()) return kOne;
     const Op op = schedule_->ops()[i];
@@ -106,7 +106,7 @@ class DependencyMap {
   return placement.rank_of(other >= 0 && other < placement.stages() ? slot + step : slot);
 }
 
-/// What an entry's messages take of its rank's compute lane besides the ops themselves (Costs::rank_time).
+/// Time that an entry's messages take of its rank's compute lane, in addition to the ops themselves (Costs::rank_time).
 struct LaneTimes {
   Ticks before = 0;  ///< from the last tensor's arrival, with the lane free, to the start
   Ticks after = 0;   ///< from the end to the moment when the lane is free and the results leave

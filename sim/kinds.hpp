@@ -1,7 +1,7 @@
 #pragma once
 
-// The kinds of ops, a row each: letter and words, what an op of the kind waits for and makes, what it takes and gives back, where it may
-// stand, what it costs when nobody says. Checks, engines, readers, pictures and executors read the row; code that does something else
+// The kinds of ops, a row each: letter and words, its input and output, what it allocates and frees, where it may
+// be in a queue, its default cost. Checks, engines, readers, pictures and executors read the row; code that does something else
 // for a kind (a layer's products, a schedule's order) names the kind.
 //
 // Loops over ops do not read rows, which are long: they read the masks of sim/kinds.hpp, or arrays [kind] that are made before the loop.
@@ -20,8 +20,8 @@ namespace pipeloom {
 /// Which of a rank's two streams runs an op: its queue, or the copies beside it.
 enum class Lane : std::uint8_t { Work, Copies };
 
-/// What ops hand to each other. The last two are sums over the shares of an output layer that all stages hold: every stage makes its part,
-/// and they are there, for everybody, when all parts are.
+/// Tensors that ops hand to each other. The last two are sums over the shares of an output layer that all stages hold: every stage makes its
+/// part, and they are there, for all stages, when all parts are.
 enum class TensorKind : std::uint8_t { None, Activation, Gradient, Output, OutputGradient };
 /// A stage seen from the op's: the one before it, its own, the one after it; or the model's last, or all of them.
 enum class At : std::int8_t { Before = -1, Own = 0, After = 1, Last, All };
@@ -44,15 +44,15 @@ enum class Share : std::uint8_t {
   Dropped,  ///< what R makes again: whole - stash
 };
 
-/// Ops of the same pass that must, or must not, stand before this one in its rank's queue, or be there at all; and what the diagnostic says
-/// of one that breaks it ("{}": the op concerned).
+/// Ops of the same pass that must, or must not, come before this one in its rank's queue, or be there at all; and the diagnostic's text for
+/// an op that breaks the rule ("{}": the op concerned).
 struct OrderRule {
   KindSet kinds = {};
   std::string_view code = {};
   std::string_view text = {};
 };
 
-/// Where a pass stands, for executors.
+/// State of a pass, for executors.
 enum class PassState : std::uint8_t {
   Open,       ///< no F yet
   Stashed,    ///< F ran, an R follows: its input is kept
@@ -66,7 +66,7 @@ struct PassStep {
   PassState or_from = PassState::Open;         ///< another that will do; the same if there is none
   std::optional<PassState> to = std::nullopt;  ///< nothing: it stays, or (F) depends on what follows
   bool from_host = false;                      ///< what the pass holds is on the host before
-  bool to_host = false;                        ///< and behind the op
+  bool to_host = false;                        ///< and after the op
 };
 
 /// How boxes of a kind are hatched.
@@ -87,11 +87,11 @@ struct KindList {
 struct KindRow {
   OpKind kind = OpKind::Forward;
   char letter = ' ';
-  std::string_view cost_key = {};  ///< "costs.backward_input"; name_of() is what stands behind the dot
+  std::string_view cost_key = {};  ///< "costs.backward_input"; name_of() is the part after the dot
   std::string_view words = {};     ///< "input gradient", for people
   Lane lane = Lane::Work;
   bool extra = false;       ///< beside F, B, I and W: not every pass needs one
-  bool may_overlap = true;  ///< may stand in a group
+  bool may_overlap = true;  ///< may be in a group
 
   TensorAt waits_for =
       {};  ///< a gradient After the last stage is what turning_kind() says; an activation Before the first is there
@@ -104,7 +104,7 @@ struct KindRow {
   std::int8_t live_taken = 0;  ///< activations, by count
   std::int8_t live_given = 0;
 
-  OrderRule after = {};                       ///< one of these must stand before it
+  OrderRule after = {};                       ///< one of these must come before it
   std::array<OrderRule, 2> never_after = {};  ///< none of these may; the first that is broken is reported
   OrderRule excludes = {};                    ///< none of these may be in its pass
   OrderRule with = {};                        ///< must be in its pass, too
@@ -334,8 +334,8 @@ inline constexpr KindSet kOutputKinds =
   return kGradientMakers.has(kind);
 }
 
-/// True for O and L: they stand in the rank's queue where they are issued, but run on its copy stream, one after another, and
-/// the entries behind them do not wait for their end (B and I of a reloaded activation wait for its L).
+/// True for O and L: they are in the rank's queue where they are issued, but run on its copy stream, one after another, and
+/// the entries after them do not wait for their end (B and I of a reloaded activation wait for its L).
 [[nodiscard]] constexpr bool is_copy(OpKind kind) {
   return kCopies.has(kind);
 }

@@ -53,7 +53,7 @@ Bytes PassBytes::of(Share share) const {
 
 namespace {
 
-/// What a row says of memory, without the rest of it: read at every op.
+/// The columns of a kind's row about memory, without the rest of it: read at every op.
 struct KindEffect {
   Share taken = Share::None;
   Share given = Share::None;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What ops do to what their rank holds: the accounts behind the peaks. The rules: <pipeloom/costs.hpp>.
+// Accounts of the bytes that a rank holds as its ops run, from which the peaks follow. The rules: <pipeloom/costs.hpp>.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ namespace pipeloom {
 /// The number of bytes as JSON has it: whole, but for halves and thirds of activations without a size.
 [[nodiscard]] std::string bytes_number(const MemoryModel& model, Bytes units);
 
-/// What an op does to its rank's activation account: taken at its start, given back at its end.
+/// Bytes of an op in its rank's activation account: taken at its start, given back at its end.
 struct QueueEffect {
   Bytes taken = 0;
   Bytes given = 0;
@@ -37,8 +37,8 @@ struct PassBytes {
 /// (Schedule::is_extended): ActivationEffects covers those too.
 [[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
 
-/// What an op does to the logits that its rank holds beside activations: those of the last stage from its F to its B or I, or, where all
-/// stages share the output layer, an equal part of them on each, from S to T.
+/// Bytes of an op in its rank's account of logits, which are held beside activations: those of the last stage from its F to its B or I, or,
+/// where all stages share the output layer, an equal part of them on each, from S to T.
 struct LogitsEffect {
   Bytes taken = 0;
   Bytes given = 0;
@@ -102,7 +102,7 @@ void each_memory_curve(const Timeline& timeline, const MemoryModel& model,
 /// Peaks of every rank in the first step. O(ops log ops) with receive buffers, O(ops) without.
 [[nodiscard]] std::vector<RankMemory> measure_memory(const Timeline& timeline, const MemoryModel& model);
 
-/// What the order of a queue alone decides.
+/// Peaks that follow from the order of a queue alone.
 struct QueuePeaks {
   std::int32_t live = 0;
   Bytes activation_bytes = 0;
@@ -121,8 +121,8 @@ struct QueuePeaks {
 /// No stage of a model holds something smaller.
 inline constexpr Bytes kLeastRealBytes = 4096;
 
-/// Whether the model's sizes are relative ones: the default (1 for an activation, nothing else), or numbers that are all below
-/// kLeastRealBytes. Memory is then told in activations of a stage, of which the largest counts as one.
+/// True if the model's sizes are relative ones: the default (1 for an activation, nothing else), or numbers that are all below
+/// kLeastRealBytes. Memory is then given in activations of a stage, of which the largest counts as one.
 [[nodiscard]] bool counts_activations(const MemoryModel& model);
 
 /// `units` of the model (MemoryModel::parts) as "81.1 GB (75.5 GiB)"; "32 activations of a stage".

@@ -1,6 +1,6 @@
 #pragma once
 
-// What error texts say of the keys below "options" of a configuration.
+// Words that error texts use for the keys below "options" of a configuration.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 
 namespace pipeloom {
 
-/// What error texts say about an option whose value is a number, and its limits.
+/// Words that error texts use for an option whose value is a number, and its limits.
 struct OptionCount {
   Option option;
   std::string_view name;
@@ -32,7 +32,7 @@ inline constexpr std::string_view kRecomputeModules[] = {"core_attn", "layernorm
                                                          "moe",       "moe_act",   "shared_experts"};
 inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
 
-/// Whether a stage is among those that an option is for: all where it names none.
+/// True if an option applies to a stage: to all where it names none.
 [[nodiscard]] inline bool takes_part(const std::vector<int>& named, int stage) {
   return named.empty() || std::ranges::binary_search(named, stage);
 }
@@ -49,7 +49,7 @@ inline constexpr OptionStages kOptionStages[] = {
      [](const ScheduleOptions& options) -> const std::vector<int>& { return options.offload.stages; }},
 };
 
-/// Why an option's stages are not those of a run of so many; "" if they are.
+/// Returns why an option's stages are not those of a run of `stages` stages; "" if they are.
 [[nodiscard]] inline std::string stage_refusal(const OptionStages& option, const ScheduleOptions& options,
                                                int stages) {
   const std::vector<int>& named = option.named(options);

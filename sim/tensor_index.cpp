@@ -6,7 +6,7 @@ namespace pipeloom {
 
 OpKind turning_kind(const Schedule& schedule) {
   if (!schedule.shares_output()) return OpKind::Forward;
-  // Ops of one pass stand in one queue, in their order.
+  // Ops of one pass are in one queue, in their order.
   std::vector<bool> has_gradients(static_cast<std::size_t>(schedule.units()));
   for (const Op op : schedule.ops()) {
     if (op.stage().value() + 1 != schedule.stages()) continue;

@@ -14,7 +14,7 @@
 // Every op waits for one tensor and writes one; both are `base + unit` with a base that depends on the op's kind and stage alone. A tensor has one
 // writer and one reader, but for the shared ones: a sum has a part from every stage and is there when all are, and all stages read it, and the
 // last stage's activation where they share the output layer.
-// What else an op waits for stands before it in its own rank's queue (its own F, its neighbour slice), except that a backward
+// Everything else that an op waits for comes before it in its own rank's queue (its own F, its neighbour slice), except that a backward
 // waits for the end of its L.
 
 #include <array>
@@ -27,8 +27,9 @@
 
 namespace pipeloom {
 
-/// Whose end turns the last stage to its backwards: F, its own, behind which it stands; S where all stages share the output layer, whose sum
-/// holds the gradient; T of all stages where, on the last stage, a T stands before the B or I of its microbatch (two sums, one after the other).
+/// The kind of op whose end turns the last stage to its backwards: F, its own, after which it comes; S where all stages share the output
+/// layer, whose sum holds the gradient; T of all stages where, on the last stage, a T comes before the B or I of its microbatch (two sums, one after
+/// the other).
 [[nodiscard]] OpKind turning_kind(const Schedule& schedule);
 
 class TensorIndex {
@@ -57,16 +58,16 @@ class TensorIndex {
   /// Tensors below this number need no producer.
   [[nodiscard]] std::size_t first_produced() const { return units_; }
 
-  /// What an op of this kind and stage waits for, minus the unit.
+  /// Tensor number that an op of this kind and stage waits for, minus the unit.
   [[nodiscard]] std::size_t input_base(OpKind kind, Stage stage) const {
     const Kind& of = kinds_[index_of(kind)];
     return stage.at() + 1 == stages_ ? of.last_input : of.input + stage.at() * of.input_step;
   }
-  /// Whether that is the output of another op, rather than there from the start or an order in the op's own queue.
+  /// True if that is the output of another op, rather than there from the start or an order in the op's own queue.
   [[nodiscard]] bool needs_input(OpKind kind, Stage stage) const {
     return (step_to_producer(kind) != 0 || kOutputKinds.has(kind)) && input_base(kind, stage) >= units_;
   }
-  /// What it writes, minus the unit.
+  /// Tensor number that it writes, minus the unit.
   [[nodiscard]] std::size_t output_base(OpKind kind, Stage stage) const {
     const Kind& of = kinds_[index_of(kind)];
     return of.output + stage.at() * of.output_step;
@@ -84,7 +85,7 @@ class TensorIndex {
   [[nodiscard]] std::int32_t writers(int shared) const {
     return shared == 0 ? 1 : static_cast<std::int32_t>(stages_);
   }
-  /// Whether an op waits for it: on the next stage, or, for the last stage's activation, on its own unless no backward follows.
+  /// True if an op waits for the output: on the next stage, or, for the last stage's activation, on its own unless no backward follows.
   [[nodiscard]] bool is_needed(OpKind kind, Stage stage, bool forward_only) const {
     const int step = step_to_consumer(kind);
     if (step > 0) return stage.at() + 1 < stages_ || !forward_only;
@@ -141,7 +142,7 @@ class TensorIndex {
     std::size_t output = 0;
     std::size_t output_step = 0;  // a stage further
   };
-  static constexpr std::size_t kSums = 2;  // rows behind those of the results without a reader
+  static constexpr std::size_t kSums = 2;  // rows after those of the results without a reader
 
   std::size_t stages_;
   std::size_t slices_;

@@ -52,7 +52,7 @@ int slices_of(const Queues& queues, int microbatches) {
   return std::max(slices, 1);
 }
 
-/// Ranks on which some op of each stage stands, in rank order, [stage].
+/// Ranks that have some op of each stage, in rank order, [stage].
 std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) {
   std::vector<std::vector<Rank>> ranks(static_cast<std::size_t>(stages));
   for (std::size_t r = 0; r < queues.size(); ++r)
@@ -86,7 +86,7 @@ InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, in
   const auto place = [&](Op op) -> Rank& {
     return path[op.microbatch().at() * static_cast<std::size_t>(stages) + op.stage().at()];
   };
-  // A microbatch's forward says where its stage is; what stands elsewhere is misplaced, as validate() will find.
+  // The rank of a microbatch's forward has its stage; an op elsewhere is misplaced, as validate() will find.
   for (const bool forwards : {true, false})
     for (std::size_t r = 0; r < queues.size(); ++r)
       for (const Op op : queues[r])

@@ -1,6 +1,6 @@
 #pragma once
 
-// The text form of ops and schedules: PyTorch's, `<stage><kind><microbatch>`, `.j` behind it for slice j of a sliced sequence.
+// The text form of ops and schedules: PyTorch's, `<stage><kind><microbatch>`, with `.j` after it for slice j of a sliced sequence.
 
 #include <cstddef>
 #include <optional>
@@ -19,7 +19,7 @@ char* write_op_number(char* out, Op op);
 
 /// The op whose last part, to the end of `text`, write_op_number() wrote. Nothing for other text.
 [[nodiscard]] std::optional<Op> parse_op_number(OpKind kind, Stage stage, std::string_view text);
-/// Takes a number below kMaxIndex, without leading zeros, off the front of `text`. Nothing if none stands there.
+/// Takes a number below kMaxIndex, without leading zeros, off the front of `text`. Returns nullopt if there is none.
 [[nodiscard]] std::optional<std::int32_t> take_index(std::string_view& text);
 
 /// "3I7", or "(0F7;7B3)OVERLAP_F_B" for the entry of op indices [first, last). A group that is not one

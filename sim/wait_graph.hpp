@@ -54,8 +54,8 @@ template <class Needed>
   return order;
 }
 
-/// A line for each rank in reading_order(). `words` takes a node and says "rank 2 waits at 2F3 for ..."; nodes of the cycle get ", which"
-/// behind it, the last of them ": the cycle closes".
+/// A line for each rank in reading_order(). `words` takes a node and returns "rank 2 waits at 2F3 for ..."; nodes of the cycle get ", which"
+/// after it, the last of them ": the cycle closes".
 template <class Needed, std::invocable<const WaitNode<Needed>&> Words>
 [[nodiscard]] std::vector<std::string> wait_lines(const WaitGraph<Needed>& graph, const Words& words) {
   std::vector<std::string> lines;

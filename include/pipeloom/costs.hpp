@@ -1,7 +1,7 @@
 #pragma once
 
-// What every op and every transfer of one schedule costs, and what it holds, resolved to ticks and bytes: dense tables indexed by slot,
-// nothing left to look up or derive.
+// Costs and memory of every op and every transfer of one schedule, resolved to ticks and bytes: dense tables indexed by slot, with nothing left to
+// look up or derive.
 //
 // Activations of (s,k) are allocated at the start of F. The end of I frees `released_at_input`, the end of W the rest; the end of B frees
 // everything. A rank runs one entry at a time, so the activation peak follows from the queue order alone: a release comes before the next
@@ -62,7 +62,7 @@ struct Costs {
   /// slice_end[j + 1] of slice_end[n]; slice_end[0] = 0. The parts are cut so that a microbatch's slices add up exactly.
   /// Empty: every slice takes the whole duration.
   std::vector<std::int64_t> slice_end;
-  /// What every entry takes besides (launch, host), added last; a group pays it once.
+  /// Overhead of every entry (launch, host), added last; a group pays it once.
   Ticks entry = 0;
   Overlap overlap;
   /// Time between the end of F(slot's previous stage, k) and the earliest start of F(slot, k) under the
@@ -74,8 +74,8 @@ struct Costs {
   /// that queue ask.
   std::vector<Ticks> forward_sending;
   std::vector<Ticks> backward_sending;
-  /// What each message takes of its sender's compute lane, before it leaves, and of its receiver's, before its consumer starts. An
-  /// entry's messages leave together, when the lane is through with all of them.
+  /// Time that each message takes of its sender's compute lane before it leaves, and of its receiver's before its consumer starts. An
+  /// entry's messages leave together, when the lane has handled all of them.
   Ticks rank_time = 0;
 
   /// How long each op takes when it runs alone, `entry` included, whatever the tables say, [op index]; empty: what they say. Made for
@@ -88,7 +88,7 @@ struct Costs {
     const Op op = schedule.ops()[i];
     return table_duration(op, schedule.slot_of(op));
   }
-  /// What the tables say of it: for ops that have no place in an order yet.
+  /// The duration by the tables, for ops that have no place in an order yet.
   [[nodiscard]] Ticks table_duration(Op op, Slot slot) const {
     const Ticks whole = duration[index_of(op.kind())][slot.at()];
     const Ticks base = slice_end.empty() ? whole : slice_share(whole, slice_end, op.slice());
@@ -149,14 +149,14 @@ struct MemoryModel {
   std::vector<Bytes> receive;
   /// Output of the last stage: held from the start of F(S-1,k) to the end of B or I(S-1,k). Zero elsewhere.
   std::vector<Bytes> logits;
-  /// What a recomputed forward keeps for its R; 0 <= it <= activation.
+  /// Bytes that a recomputed forward keeps for its R; 0 <= it <= activation.
   std::vector<Bytes> stash;
   /// Shares of a microbatch's slices in all of the above, as Costs::slice_end; empty: every slice counts whole.
   std::vector<std::int64_t> slice_end;
-  /// All of the above and below are in 1/parts of a byte. 1, unless nobody gave the size of an activation and it counts as one on a rank
+  /// All of the above and below are in 1/parts of a byte. 1, unless no size of an activation was given and it counts as one on a rank
   /// of v stages: then v.
   int parts = 1;
-  /// So many passes of stages are what people call one activation: v where sizes were given for all of a rank's stages, else 1.
+  /// Number of stage passes that make one activation: v where sizes were given for all of a rank's stages, else 1.
   int passes = 1;
   /// Most bytes of everything, [rank]; empty: no limit.
   std::vector<Bytes> limit;
@@ -204,8 +204,8 @@ struct Noise {
 /// Ops that take another time than their kind on their slot: those of these kinds and, where they are given, on this rank, of this stage,
 /// microbatch and slice.
 ///
-/// What is said of B holds for I and W too where nothing else is said of them: a factor for both, a duration in the proportion that they
-/// have. What is said of I or W changes a B of which nothing is said by as much.
+/// A value for B holds for I and W too where they have none of their own: a factor for both, a duration in the proportion that they
+/// have. A value for I or W changes a B without a value of its own by as much.
 struct OpCost {
   KindSet kinds = {};
   std::optional<Rank> rank = {};

@@ -127,8 +127,8 @@ struct Metrics {
 /// All of Metrics. O(ops), O(ops log ops) where the lower bound needs the dependency graph or messages are received into buffers.
 [[nodiscard]] Metrics measure(const Timeline& timeline, const Terms& terms, const Steps& steps = {});
 
-/// What rank r holds in step `step`: changes at the same instant are merged, releases before allocations. The curve starts at the step's
-/// first start with the static bytes.
+/// Bytes that rank r holds in step `step`, over time: changes at the same instant are merged, releases before allocations. The curve
+/// starts at the step's first start with the static bytes.
 [[nodiscard]] std::vector<MemoryStep> memory_curve(const Timeline& timeline, const Terms& terms, Rank rank,
                                                    int step = 0);
 

@@ -104,7 +104,7 @@ class KindSet {
 ///   bit  62      in turn: written as one group with the next op of the queue, which runs after it
 ///   bit  63      joined: the next op of the queue belongs to the same overlapped group
 ///
-/// Equality and order ignore `joined` and `in_turn`: they say where the op stands, not which op it is.
+/// Equality and order ignore `joined` and `in_turn`: they describe the op's place in a queue, not which op it is.
 class Op {
  public:
   constexpr Op() = default;

@@ -51,7 +51,7 @@ struct Request {
   std::vector<std::string> set;  ///< PATH=VALUE
 };
 
-/// What a run may cost.
+/// Limits of a run's memory and time.
 struct Limits {
   /// Bytes; no value takes three quarters of the machine's memory.
   std::optional<double> max_memory;
@@ -64,13 +64,13 @@ struct Limits {
   /// Asked between the passes of an evaluation (making, simulating, measuring, the bound, the critical path): true ends it with
   /// Stopped. May be empty.
   std::function<bool()> stop = {};
-  /// False leaves `metrics` and `critical_path` empty: for whoever wants the timeline only.
+  /// False leaves `metrics` and `critical_path` empty: for callers that want the timeline only.
   bool with_metrics = true;
-  /// False simulates the first step only, which metrics are of: for whoever shows no times of the others.
+  /// False simulates the first step only, which metrics are of: for callers that show no times of the others.
   bool with_all_steps = true;
-  /// What the caller holds besides, for every op of every step.
+  /// Bytes that the caller holds for every op of every step, in addition to the run.
   double bytes_per_time = 0;
-  /// What it writes for each, about: a text longer than any reader takes is refused.
+  /// Bytes of text, about, that the caller writes for each op: a text longer than any reader takes is refused.
   double text_per_time = 0;
 };
 
@@ -85,9 +85,9 @@ enum class RunSource : std::uint8_t {
 struct Hang {
   /// Who waits for whom, by ops of the whole schedule, not of the part that ran.
   WaitGraph<Op> graph;
-  /// One line per rank that stands still, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+  /// One line per rank that waits for ever, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> lines;
-  /// What would let it run: "on rank 1, move 1F3 from position 7 to 5, in front of 1B1"; may be empty.
+  /// Changes after which it would run: "on rank 1, move 1F3 from position 7 to 5, in front of 1B1"; may be empty.
   std::vector<std::string> remedies;
 };
 
@@ -100,7 +100,7 @@ struct Run {
   Timeline timeline;
   /// With every default spelt out, of runs from configurations and schedule files.
   std::shared_ptr<const io::EffectiveConfig> effective;
-  /// What its ops cost and hold, in one Terms where a configuration said it; null for measured runs.
+  /// Times and sizes of its ops, in one Terms where a configuration gave them; null for measured runs.
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const MemoryModel> memory;
   /// Of runs of a model: what it takes and holds, and what a step trains.
@@ -114,7 +114,7 @@ struct Run {
   /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
   std::optional<OverLimit> over_limit;
   std::optional<Hang> hang;
-  /// Idle spans of the first step, [rank], in time order; empty where nobody asked for them. Of measured runs
+  /// Idle spans of the first step, [rank], in time order; empty unless asked for. Of measured runs
   /// under the costs of a simulated run that they are compared with, else all are the phase's.
   std::vector<std::vector<IdleSpan>> idle;
   /// Lines for stderr, without "warning:".
@@ -128,7 +128,7 @@ struct Run {
 /// named), ScheduleError where the schedule refuses, HangError where it hangs, Stopped where the limits say so.
 [[nodiscard]] Run run(const Request& request, const Limits& limits = {});
 
-/// What `pipeloom simulate --json` prints. REQUIRES: run.simulated().
+/// The JSON text that `pipeloom simulate --json` prints. REQUIRES: run.simulated().
 [[nodiscard]] std::string report_json(const Run& run);
 
 /// How a picture looks. A size of 0 follows from what it shows.
@@ -162,7 +162,7 @@ struct ComparedMetric {
 };
 struct Comparison {
   std::vector<ComparedMetric> metrics;
-  /// What the numbers do not say of each run against the first: [run - 1], a line each.
+  /// Limits of the comparison of each run with the first, which its numbers do not show: [run - 1], a line each.
   std::vector<std::vector<std::string>> remarks;
 };
 /// runs[0] is the baseline. REQUIRES: runs is not empty, and no pointer is null.

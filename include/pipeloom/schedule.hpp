@@ -100,16 +100,16 @@ class Schedule {
   [[nodiscard]] std::size_t num_ops() const { return ops_.size(); }
   [[nodiscard]] std::size_t num_entries() const { return num_entries_; }
   [[nodiscard]] bool has_groups() const { return num_entries_ != ops_.size(); }
-  /// Whether any op of this kind is in any queue. O(1).
+  /// True if any op of this kind is in any queue. O(1).
   [[nodiscard]] bool contains(OpKind kind) const { return kinds_.has(kind); }
   [[nodiscard]] KindSet kinds() const { return kinds_; }
-  /// No backward of any kind: an evaluation or inference pass, whose activations nobody keeps.
+  /// True if there is no backward of any kind: an evaluation or inference pass, which keeps no activations.
   [[nodiscard]] bool is_forward_only() const { return kinds_ == KindSet{OpKind::Forward}; }
-  /// Whether there are ops that the plain F, B, I, W of whole microbatches do not cover: R, O, L, S, T, or slices.
+  /// True if there are ops other than the plain F, B, I, W of whole microbatches: R, O, L, S, T, or slices.
   [[nodiscard]] bool is_extended() const;
-  /// Whether there are O or L, which run beside the queue.
+  /// True if there are O or L, which run beside the queue.
   [[nodiscard]] bool has_copies() const;
-  /// Whether there are S or T: an output layer that all stages share, each with one S and one T per microbatch. S waits for F of the last
+  /// True if there are S or T: an output layer that all stages share, each with one S and one T per microbatch. S waits for F of the last
   /// stage, T for the S of all stages.
   [[nodiscard]] bool shares_output() const;
 
@@ -213,8 +213,8 @@ void for_each_written_entry(const Schedule& schedule, std::size_t begin, std::si
   }
 }
 
-/// Blank cells of a drawn queue: [rank][i] blanks stand before entry i of the rank's queue as it is written, [rank][entries] at its end.
-/// They are a drawing's, not the schedule's: nothing waits for them.
+/// Blank cells of a drawn queue: [rank][i] blanks come before entry i of the rank's queue as it is written, [rank][entries] at its end.
+/// They belong to the drawing, not to the schedule: no op waits for them.
 using IdleCells = std::vector<std::vector<std::int32_t>>;
 
 /// An empty builder for another order of the same run: placement, microbatches, replicas and slices of `schedule`.
@@ -227,7 +227,7 @@ using IdleCells = std::vector<std::vector<std::int32_t>>;
 [[nodiscard]] std::string queue_text(const Schedule& schedule, Rank rank);
 
 /// Reads a whole schedule: entries separated by spaces, ranks by `|`. Stages and microbatches are
-/// as many as the text names. The placement is where each stage's ops stand; a stage found on two ranks
+/// as many as the text names. The placement puts each stage on the rank that has its ops; a stage found on two ranks
 /// makes replicas, told apart by the microbatches that share the same ranks.
 /// Throws InputError naming the word that does not parse.
 [[nodiscard]] Schedule parse_schedule(std::string_view text);

@@ -85,10 +85,10 @@ class GroupSize {
 /// "recompute": which forwards run again before their backward, whole or in parts.
 struct RecomputeOption {
   bool on = false;
-  int keep = 0;                  ///< of a rank's outstanding passes, so many keep their activations
+  int keep = 0;                  ///< number of a rank's outstanding passes that keep their activations
   std::vector<int> stages = {};  ///< whose passes and modules run again, in order, each once; empty: all
-  /// Modules of a layer that run again within the backward, separated by commas: "core_attention". Only costs.model knows what they take and
-  /// keep; no op of its own stands for them.
+  /// Modules of a layer that run again within the backward, separated by commas: "core_attention". Only costs.model knows their times and
+  /// sizes; they have no op of their own.
   std::string modules = {};
   friend bool operator==(const RecomputeOption&, const RecomputeOption&) = default;
 };
@@ -127,14 +127,14 @@ struct ScheduleOptions {
   return std::vector<std::int64_t>(static_cast<std::size_t>(n), 1);
 }
 
-/// What a user asks a schedule for. m counts all microbatches, both directions together; replicas are not
+/// Parameters of a schedule, as a user asks for it. m counts all microbatches, both directions together; replicas are not
 /// chunks.
 struct Params {
   int ranks = 4;         ///< p
   int microbatches = 8;  ///< m
   int chunks = 1;        ///< v, stages per rank and replica; S = p v
-  /// What only some schedules take. Without a group size the schedule's (or alias's) default holds, without a variant the first of
-  /// Requirements::variants, without a limit what the terms say (activation_limits). The file and what is done to the finished queues
+  /// Options that only some schedules take. Without a group size the schedule's (or alias's) default holds, without a variant the first of
+  /// Requirements::variants, without a limit that of the terms (activation_limits). The file and the changes of the finished queues
   /// (recomputation, offloading) mean nothing to a generator.
   ScheduleOptions options = {};
 
@@ -147,8 +147,8 @@ struct Params {
   friend bool operator==(const Params&, const Params&) = default;
 };
 
-/// What a schedule needs, as data, so that the command line, the window and error texts explain it alike. All of it is checked by
-/// refusal(), and what does not fit here with it.
+/// Requirements of a schedule, as data, so that the command line, the window and error texts explain them alike. All of them are
+/// checked by refusal(), which also says which of them is broken.
 struct Requirements {
   int min_ranks = 1;
   bool even_ranks = false;
@@ -172,7 +172,7 @@ struct Requirements {
   OptionSet takes = {};
   int default_slices = 1;  ///< what Params::slices() is without options.slices
   int default_updates = 1;
-  /// What a schedule with a memory limit keeps where neither options.memory_limit nor MemoryModel::limit says one, for people.
+  /// Text for people: the memory limit of such a schedule where neither options.memory_limit nor MemoryModel::limit gives one.
   std::string default_memory_limit = "ranks microbatches";
   /// The order depends on what ops cost and hold: another cost is another schedule.
   bool needs_terms = false;
@@ -188,7 +188,7 @@ struct Requirements {
   std::string text = {};
 };
 
-/// Thrown where whoever asked for a schedule, or for what follows from one, wants it no more: Emission::progress said no.
+/// Thrown where the caller of a function that makes a schedule, or computes from one, cancels it: Emission::progress returned false.
 class Stopped : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "it was stopped before its end"; }

@@ -67,25 +67,25 @@ struct Diagnostic {
   Rank rank;
   std::size_t slot = 0;
   Op op;
-  /// What was found and what was expected, one line.
+  /// One line: what was found and what was expected.
   std::string message;
 };
 
-/// Is this a schedule at all, and can it run? Every op stands on the rank of its stage (for the microbatch's replica), once; every (stage, microbatch)
-/// that has a forward has either one B, or one I and one W (unless the schedule is forward-only), and the other way round; a
+/// Checks that this is a schedule and can run. Every op is on the rank of its stage (for the microbatch's replica), once; every
+/// (stage, microbatch) that has a forward has either one B, or one I and one W (unless the schedule is forward-only), and the other way round; a
 /// microbatch runs through all stages; on a rank F comes before B or I, I before W; the ops of a group do not
-/// depend on each other. R stands between F and the backward; O between F and its L, L before R and the backward, both alone and
+/// depend on each other. R is between F and the backward; O between F and its L, L before R and the backward, both alone and
 /// never one without the other; the slices of a sequence go forward in order, and backward in the opposite order after the last
 /// forward.
-/// Where all of that is so, the queues must not wait for each other in a cycle either. All diagnostics, in rank and queue order; empty
+/// Where all of that holds, the queues must not wait for each other in a cycle either. Returns all diagnostics, in rank and queue order; empty
 /// means that the schedule runs.
 [[nodiscard]] std::vector<Diagnostic> validate(const Schedule& schedule);
 
-/// A rank that cannot go on. `Needed` says what it waits for; it is a value, not a position, because what is missing stands nowhere.
+/// A rank that cannot go on. `Needed` names what it waits for; it is a value, not a position, because what is missing has no position.
 template <class Needed>
 struct WaitNode {
   Rank rank;
-  std::size_t at = 0;  ///< index of what the rank stands at: an op, an instruction of its list, an action
+  std::size_t at = 0;  ///< index of what the rank waits at: an op, an instruction of its list, an action
   Needed needs;
   Rank on;               ///< the rank that has it ahead, `rank` itself if it comes later in its own queue
   bool missing = false;  ///< `on` has it nowhere ahead
@@ -97,11 +97,11 @@ struct WaitGraph {
   std::vector<WaitNode<Needed>> nodes;
   /// Indices into `nodes`: each waits for the next, the last for the first. Empty only if every chain of waits ends at something missing.
   std::vector<std::size_t> cycle;
-  /// What did run: entries of queues, actions of rows.
+  /// Number of things that ran: entries of queues, actions of rows.
   std::size_t done = 0;
 };
 
-/// Why a schedule hangs. A node stands at an op index, that of the op that waits within the entry at the rank's cursor, and needs an op;
+/// Why a schedule hangs. A node's `at` is an op index, that of the op that waits within the entry at the rank's cursor, and it needs an op;
 /// if that is in no queue it is missing and `on` is the rank itself. `done` counts entries.
 using ScheduleHang = WaitGraph<Op>;
 

@@ -27,7 +27,7 @@ struct Control {
 
 struct SweepPoint {
   std::vector<std::string> settings;  ///< [key]: JSON text of the value
-  std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"; "" if nobody got to it
+  std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"; "" if it was not evaluated
   std::vector<std::optional<double>> metrics;  ///< [metric]; times in the run's unit; nothing unless it ran
   std::string error;                           ///< one line where it did not, or is over its memory
 };
