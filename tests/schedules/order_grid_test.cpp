@@ -122,7 +122,7 @@ TEST_CASE("order grid: recorded orders are read as words, with their cost and wi
     }
 }
 
-TEST_CASE("order grid: a tenth of zb-auto's cases, without published orders") {
+TEST_CASE("order grid: a tenth of zb-auto's cases, without published orders", "[quality]") {
   std::map<std::string, Tally> tallies;
   for (const OrderCase& one : some_of("zb_auto", 10)) run_case(one, *one.least, {}, tallies[limit_name(one)]);
   for (const auto& [limit, tally] : tallies) {
@@ -135,7 +135,7 @@ TEST_CASE("order grid: a tenth of zb-auto's cases, without published orders") {
   CHECK(tallies.at("1.00p").cases + tallies.at("1.50p").cases + tallies.at("2.00p").cases >= 25);
 }
 
-TEST_CASE("order grid: cases below p activations, without published orders") {
+TEST_CASE("order grid: cases below p activations, without published orders", "[quality]") {
   Tally tally;
   for (const OrderCase& one : some_of("zb_auto", 1))
     if (limit_name(one) < "1.00p" && size_of(one) <= 300) run_case(one, *one.least, {}, tally);
@@ -143,7 +143,7 @@ TEST_CASE("order grid: cases below p activations, without published orders") {
   CHECK(tally.worse == 0);
 }
 
-TEST_CASE("order grid: unequal stages, without published orders") {
+TEST_CASE("order grid: unequal stages, without published orders", "[quality]") {
   Tally tally;
   for (const OrderCase& one : recorded::golden_order_cases("zb_auto_unequal"))
     run_case(one, *one.least, {}, tally);
@@ -168,7 +168,7 @@ TEST_CASE("order grid: cases that were given to an integer program are met and p
   CHECK(tally.proven >= 54);
 }
 
-TEST_CASE("order grid: recorded orders as starts are never made worse, in window and makespan") {
+TEST_CASE("order grid: recorded orders as starts are never made worse, in window and makespan", "[quality]") {
   for (const char* file : {"zb_auto", "zbv_auto", "v_half", "v_min"}) {
     INFO(file);
     Tally window;

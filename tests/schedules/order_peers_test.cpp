@@ -169,7 +169,7 @@ Ticks best_of(const orders::Problem& problem, const std::vector<orders::StartOrd
 
 }  // namespace
 
-TEST_CASE("order peers: 50 pipelines of unequal stages against the best order by hand") {
+TEST_CASE("order peers: 50 pipelines of unequal stages against the best order by hand", "[quality]") {
   double avoided = 0;
   double gap = 0;
   for (int i = 0; i < 50; ++i) {

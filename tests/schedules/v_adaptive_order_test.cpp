@@ -194,7 +194,7 @@ TEST_CASE("v-adaptive: scaled microbatches and equal results") {
   CHECK(order.origin == again.origin);
 }
 
-TEST_CASE("v-adaptive: never above what the search of its own found that it had before") {
+TEST_CASE("v-adaptive: never above what the search of its own found that it had before", "[quality]") {
   const auto cases = nlohmann::json::parse(recorded::read_text("v_adaptive/costs.json"));
   REQUIRE(cases.size() >= 80);
   int better = 0;

@@ -107,7 +107,8 @@ std::vector<Assignments> workloads() {
 
 }  // namespace
 
-TEST_CASE("every row of a plan, given back as it is printed, simulates to the same step and peak") {
+TEST_CASE("every row of a plan, given back as it is printed, simulates to the same step and peak",
+          "[quality]") {
   const test::Folder folder("plan_rows");
   const std::vector<Assignments> all = workloads();
   REQUIRE(all.size() == 200);
