@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _optional, _program
@@ -168,8 +171,26 @@ class Comparison:
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]
         return pandas.DataFrame([m.values for m in self.metrics], index=[m.name for m in self.metrics], columns=names)
 
+    @property
+    def roots(self) -> list[list[Result]]:
+        """[run]: the root causes of its idle time, the largest first: kind, what, amount, share, rank, op. [] for measured runs."""
+        return [run.report.get("roots", []) if run.simulated else [] for run in self.runs]
+
+    @cached_property
+    def text(self) -> str:
+        """What ``pipeloom compare`` prints, which this object shows of itself."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for i, run in enumerate(self.runs):
+                own = Path(folder, str(i))
+                own.mkdir()
+                files.append(run._write_input(str(own), run.title or f"run {i}"))
+            if len(files) == 1:
+                return self.runs[0].table() if self.runs[0].simulated else repr(self.runs[0])
+            return _program.call(["compare", *files, "--color", "never"]).out.rstrip("\n")
+
     def __repr__(self) -> str:
-        return f"Comparison({', '.join(repr(run) for run in self.runs)})"
+        return self.text
 
     def _repr_html_(self) -> str:
         names = [run.title or f"run {i}" for i, run in enumerate(self.runs)]

@@ -218,3 +218,10 @@ def test_a_run_has_its_table_and_equals_itself() -> None:
     # Two rooms say percent: the program and the package.
     for ratio, said in ((run.bubble_ratio, "27.3 %"), (0.0, "0.0 %"), (0.0004, "0.04 %"), (-0.182, "-18.2 %")):
         assert pl._result.percent(ratio) == said
+
+
+def test_a_comparison_shows_itself_and_says_what_holds_each_back() -> None:
+    comparison = pl.compare(pl.simulate("1f1b", ranks=4, microbatches=8), pl.simulate("zb-h1", ranks=4, microbatches=8))
+    # 1F1B fills and drains for (p - 1) (F + B) = 9 on each of 4 ranks.
+    assert sum(root.amount for root in comparison.roots[0]) == 36
+    assert "zb-h1" in repr(comparison) and "is held back" in repr(comparison) and "-18.2 %" in repr(comparison)
