@@ -26,7 +26,7 @@ std::string count_text(Scale microbatches) {
   return fmt::format("{} microbatch{}", number, number == "1" ? "" : "es");
 }
 
-/// What a rank holds besides activations: one message and one output of each of its stages.
+/// Bytes that a rank holds in addition to activations: static bytes, one receive buffer and the logits of each of its stages.
 Bytes beside_activations(const Placement& placement, const MemoryModel& memory, Rank rank) {
   Bytes bytes = 0;
   for (const Slot slot : placement.slots_of(rank))

@@ -10,7 +10,7 @@
 
 namespace pipeloom::schedules {
 
-/// What one microbatch holds: the larger of the first two ranks' activations, all chunks of a rank together.
+/// Bytes that one microbatch holds: the larger of the first two ranks' activations, all chunks of a rank together.
 [[nodiscard]] Bytes microbatch_bytes(const Placement& placement, const MemoryModel& memory);
 
 struct ActivationLimit {

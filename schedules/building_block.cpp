@@ -16,7 +16,7 @@ constexpr std::size_t kLetters = 6;
 
 using Word = std::vector<Letter>;
 
-/// Whether [begin, begin + period) has each letter once, and the same stands before and after it.
+/// True if [begin, begin + period) has each letter once, and the same letters come before and after it.
 bool repeats_around(const Word& order, std::size_t begin, std::size_t period) {
   if (begin < period || begin + 2 * period > order.size()) return false;
   std::array<int, kLetters> seen = {};
@@ -49,7 +49,7 @@ class OpWriter {
   std::array<Op, kLetters> next_;  // [letter]
 };
 
-/// From so many microbatches on the middle of the order repeats for every block of this family.
+/// Number of microbatches from which on the middle of the order repeats for every block of this family.
 int enough_microbatches(int ranks) {
   return 4 * ranks + 8;
 }

@@ -12,8 +12,8 @@ using orders::BuildingBlock;
 
 /// The schedule of orders::block_words(block, microbatches) on Placement::wave(ranks, 2).
 ///
-/// Above about 4 p microbatches the middle of the order repeats; then it is made for so many only and the
-/// middle is drawn out. Steps: one per op, and O(p^3).
+/// Above about 4 p microbatches the middle of the order repeats: the order is made for about 4 p microbatches
+/// and its middle repeated. Steps: one per op, and O(p^3).
 [[nodiscard]] Schedule emit_block(const BuildingBlock& block, int microbatches);
 
 }  // namespace pipeloom::schedules

@@ -30,7 +30,7 @@ using Value = std::optional<std::int64_t>;
 /// number: the `sequential` rule, explicit durations that differ by stage or lie below max(F, B).
 [[nodiscard]] std::optional<Ticks> pair_duration(const UniformCosts& costs);
 
-/// Whether F, I and W take the same time.
+/// True if F, I and W take the same time.
 [[nodiscard]] inline bool equal_passes(const UniformCosts& costs) {
   return costs.forward == costs.backward_input && costs.forward == costs.backward_weight;
 }

@@ -1,5 +1,5 @@
 // Cyclic 1F1B: the order is made cycle by cycle; in each, a rank runs one backward and one forward, of what was ready when the cycle began,
-// as its memory allows. For microbatches of unequal length: nobody waits for the neighbours' op of the same cycle.
+// as its memory allows. For microbatches of unequal length: no rank waits for its neighbours' op of the same cycle.
 //
 // Source: Jiang et al., "DynaPipe: Optimizing Multi-task Training through Dynamic Pipelines" (2024, arXiv 2311.10418), memory-aware adaptive
 // scheduling; the authors' cyclic scheduler, whose order its wait-free one runs as early as it can. A cycle counts for the order only: how
@@ -17,8 +17,8 @@
 //
 // Requires: any p, m, v, and room for one microbatch on every rank; a limit only with v = 1.
 //
-// Without a limit and with one chunk it is eager-1f1b: a message takes a cycle, so rank r has its first gradient in cycle 2p - 1 - r, behind 2(p - r) - 1
-// forwards. Closed forms: those.
+// Without a limit and with one chunk it is eager-1f1b: a message takes a cycle, so rank r has its first gradient in cycle 2p - 1 - r, after
+// 2(p - r) - 1 forwards. Closed forms: those of eager-1f1b.
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,7 @@
 // backward of the other.
 //
 // Source: DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024, arXiv 2412.19437), section 3.2.1; order of the
-// DualPipe repository's step(). The eight steps stand in dualpipe_steps.cpp.
+// DualPipe repository's step(). The eight steps are in dualpipe_steps.cpp.
 //
 // Rank r holds stage r for microbatches 0 .. m/2-1, which enter at rank 0, and stage p-1-r for m/2 .. m-1,
 // which enter at rank p-1.

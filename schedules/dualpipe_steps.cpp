@@ -43,7 +43,7 @@ void steady(const DualPipeRank& where, QueueBuilder& queue) {
   const int n = where.microbatches;
   // 4. (F0;B1) (F1;B0)                                     n - 2h + d + 1 times
   for (int i = 0; i < n - 2 * h + d + 1; ++i) {
-    // The innermost rank has nobody to wait for: its first B1 follows its own F1 at once.
+    // The innermost rank waits for no other rank: its first B1 follows its own F1 at once.
     if (i == 0 && d == h - 1 && where.style != DualPipeStyle::BackwardFirst) {
       queue.forward(0);
       queue.backward(1);
@@ -59,7 +59,7 @@ void steady(const DualPipeRank& where, QueueBuilder& queue) {
   }
 }
 
-/// Whether backward i of the 2(d + 1) of step 6 is whole.
+/// True if backward i of the 2(d + 1) backwards of step 6 is whole: a B, not I and W.
 bool is_whole(const DualPipeRank& where, int i) {
   const int split = i - where.depth - 1;  // the first that DeepSeek splits is 0
   if (split < 0 || where.style == DualPipeStyle::Whole) return true;

@@ -11,7 +11,7 @@
 
 namespace pipeloom::schedules {
 
-/// What other stacks change of the steps, on the V only.
+/// Changes that other stacks make to the steps, on the V only.
 enum class DualPipeStyle {
   Pairs,          ///< DeepSeek's
   Whole,          ///< DeepSpeed: no I and W, no pairs, a forward before its backward
@@ -19,7 +19,7 @@ enum class DualPipeStyle {
   WeightsLast,  ///< jaxpp: steps 6 and 7 have no W, every other backward of the end is whole, all of the outermost rank's are
 };
 
-/// Where one rank stands. Lane 0 of its queue is the direction whose entry is nearer, lane 1 the other one.
+/// Position of one rank. Lane 0 of its queue is the direction whose entry is nearer, lane 1 the other one.
 struct DualPipeRank {
   int half;          ///< h: ranks of one direction up to the turn; p/2 for DualPipe, p for DualPipeV
   int depth;         ///< d: distance from the nearer entry, 0..h-1

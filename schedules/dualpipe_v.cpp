@@ -1,7 +1,7 @@
 // DualPipeV: DualPipe cut in half. Rank r holds stage r and stage 2p-1-r, so that one copy of the model goes
 // down the ranks and up again and the two arms of the V take the place of the two directions.
 //
-// Source: DualPipe repository, dualpipev.py; Sea AI Lab, "Cut-in-half" (2025). The eight steps stand in
+// Source: DualPipe repository, dualpipev.py; Sea AI Lab, "Cut-in-half" (2025). The eight steps are in
 // dualpipe_steps.cpp.
 //
 // p = 4, m = 8; F takes one column (two characters), B two, a pair F/B three;
@@ -15,7 +15,7 @@
 // Requires: v = 2, m >= 2p - 1 (DeepSeek and PyTorch ask for 2p); p may be odd. The queues are those of the
 // first p ranks of dualpipe with 2p ranks and 2m microbatches, microbatches taken modulo m.
 //
-// Variants, what other stacks run under this name or another:
+// Variants that other stacks run under this name or another:
 //
 //   whole-backwards  DeepSpeed 0.19.8: B where there is I and W, and no pairs
 //   backward-first   MindSpore's zero_bubble_v: no pairs, the backward before the forward, so that a rank holds a pass less

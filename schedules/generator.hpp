@@ -1,6 +1,6 @@
 #pragma once
 
-// What a schedule generator is, and how one is found by name.
+// Schedule generators, and how to find one by name.
 //
 //   const auto [generator, alias] = schedules::find("Interleaved1F1B");
 //   Params params{.ranks = 4, .microbatches = 10, .chunks = 2};
@@ -23,7 +23,7 @@
 
 namespace pipeloom::schedules {
 
-/// Whether the option means something to the schedule.
+/// True if the schedule uses the option.
 [[nodiscard]] bool takes_option(const Requirements& requirements, Option option);
 
 /// v where the user names the variant but no chunks.
@@ -59,7 +59,7 @@ enum class MessageStyle : std::uint8_t {
   OverlapFlush,  ///< in warm-up and cool-down too
 };
 
-/// What emit() gets and says besides parameters, terms and order. Only schedules with needs_terms use it.
+/// Inputs and outputs of emit() in addition to parameters, terms and order. Only schedules with needs_terms use it.
 struct Emission {
   /// Asked now and then how far the search is, 0 to 1; false ends it with Stopped. May be empty.
   std::function<bool(double)> progress = {};
@@ -87,8 +87,8 @@ struct Generator {
   /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on
   /// after "NAME with ranks = .., microbatches = .. ": "would hang (...)".
   std::function<std::string(const Params&)> predicate = {};
-  /// Whether `predicate` has nothing to say, without its explanation: what the search for legal values asks
-  /// many times. Needed where a predicate is.
+  /// True if `predicate` returns "", without making its text: the search for legal values calls it many times.
+  /// Required where there is a predicate.
   std::function<bool(const Params&)> accepts = {};
   /// N where the options have none, for schedules that take one; empty means p.
   std::function<int(const Params&)> default_group_size = {};
@@ -104,8 +104,8 @@ struct Generator {
   /// the same: check_program() tells.
   std::function<std::optional<Program>(const Params&, std::shared_ptr<const Schedule>, MessageStyle)>
       messages = {};
-  /// Whether a rank of its framework waits once, in one group, for what a forward and a backward exchange with the ranks before and behind, for
-  /// these parameters: four messages then take less than twice the time of two. Empty: it does not.
+  /// True if, for these parameters, a rank of its framework exchanges the messages of a forward and of a backward with both of its neighbours in one
+  /// group and waits for it once: four messages then take less than twice the time of two. Empty: never.
   std::function<bool(const Params&)> groups_both_ways = {};
 };
 
@@ -128,7 +128,7 @@ struct Found {
 /// without a value, which an alias or emit() decides.
 void complete(const Generator& generator, Params& params, std::optional<int> chunks);
 
-/// The options as they hold in the end, for who shows them: with the group size and the variant that emit() takes.
+/// The options as they hold in the end, for the caller who shows them: with the group size and the variant that emit() takes.
 [[nodiscard]] ScheduleOptions options_in_force(const Generator& generator, const Params& params);
 
 /// Why these parameters are refused, with the nearest legal values of the offending parameter; "" if they are

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the generators' idle_cells hooks share: the blanks that a framework draws in a queue (IdleCells of <pipeloom/schedule.hpp>).
+// Helpers of the generators' idle_cells hooks: the blanks that a framework draws in a queue (IdleCells of <pipeloom/schedule.hpp>).
 
 #include <cstddef>
 

@@ -2,7 +2,7 @@
 // smaller steps and the pipeline fills v times sooner.
 //
 // Source: Narayanan et al. 2021 (arXiv 2104.04473), section 2.2; Megatron-LM's interleaved schedule. The
-// order of the forwards and backwards stands in interleaved_order.hpp.
+// order of the forwards and backwards is in interleaved_order.hpp.
 //
 // p = 4, m = 8, v = 2; F takes one column (two characters), B two; small letters are chunk 1:
 //
@@ -11,13 +11,13 @@
 //   rank 2      F0F1F2F3f0f1f2  b0--f3b1--F4b2--F5b3--F6B0--F7B1--f4B2--f5B3--f6b4--f7b5--  b6--  b7--B4--B5--B6--B7--
 //   rank 3        F0F1F2F3f0b0--f1b1--f2b2--f3b3--F4B0--F5B1--F6B2--F7B3--f4b4--f5b5--f6b6--f7b7--B4--B5--B6--B7--
 //
-// Variants, what other stacks run as their interleaved schedule:
+// Variants that other stacks run as their interleaved schedule:
 //
 //   short-warmup      p - 1 - r forwards fewer in front: Paddle's VPPFhenBInBalancedMemory, with one group of m
 //   long-warmup       one more: KimiK2 of NVIDIA's jaxpp
 //   all-forwards      all of them: InternEvo, Paddle's static VPP and older copies of Megatron-LM's loop where m = p
-//   early-last-chunk  backwards of the last chunk come sooner behind a first group that is larger than p: Paddle's best_unbalanced
-//   padded            m is padded to whole groups, and what is too many left out: DynaPipe's interleaved 1F1B
+//   early-last-chunk  backwards of the last chunk come sooner after a first group that is larger than p: Paddle's best_unbalanced
+//   padded            m is padded to whole groups, and the surplus microbatches are left out: DynaPipe's interleaved 1F1B
 //
 // Requires: any p, v, N >= 1, and an order that does not hang: two consecutive groups need 2p - 2
 // microbatches together (interleaved_order.hpp has the rule). N = p that divides m is always fine.
@@ -177,8 +177,8 @@ bool hangs(const Params& params) {
   return groups_too_short(params, 2 * p - 3);
 }
 
-/// PyTorch draws r blanks in front, the wait for the first gradient behind the warm-up, and a blank before each
-/// backward of the cool-down, where a forward stood before.
+/// PyTorch draws r blanks in front, the wait for the first gradient after the warm-up, and a blank before each
+/// backward of the cool-down, where the steady phase has a forward.
 IdleCells idle_cells(const Params& params, const Schedule& schedule) {
   if (!has_pytorch_rounds(params) || !is_standard(params)) return {};
   IdleCells cells = no_idle_cells(schedule);
@@ -190,7 +190,7 @@ IdleCells idle_cells(const Params& params, const Schedule& schedule) {
     blanks[0] = r;
     if (warmup == 0) continue;
     blanks[static_cast<std::size_t>(warmup)] += std::max(0, round_trip - warmup - r);
-    // The cool-down's backwards are the last entries; the cell behind the last one stays empty.
+    // The cool-down's backwards are the last entries; the cell after the last one stays empty.
     for (auto it = blanks.end() - 1 - warmup; it != blanks.end() - 1; ++it) ++*it;
   }
   return cells;

@@ -3,7 +3,7 @@
 // communication.
 //
 // Source: Megatron-LM's combined 1F1B (overlap_moe_expert_parallel_comm); PP-Schedule-Visualization, strategy
-// 1f1b_interleave_overlap. The order of the forwards and backwards stands in interleaved_order.hpp.
+// 1f1b_interleave_overlap. The order of the forwards and backwards is in interleaved_order.hpp.
 //
 // p = 4, m = 8, v = 2; F takes one column (two characters), B two, a pair F/B three;
 // small letters are chunk 1:

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the interleaved schedules share: Megatron-LM's table of virtual microbatches and its warm-up
-// counts.
+// Shared parts of the interleaved schedules: Megatron-LM's table of virtual microbatches and its warm-up counts.
 //
 // Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
 // (2021, arXiv 2104.04473), section 2.2; group sizes other than p as in Megatron-LM's
@@ -24,7 +23,7 @@ namespace pipeloom::schedules {
 /// Microbatches of each group; their sum is m.
 [[nodiscard]] std::vector<int> groups_of(const Params& params);
 
-/// Whether every group has N microbatches, except a shorter last one.
+/// True if every group has N microbatches, except that the last one may be shorter.
 [[nodiscard]] bool has_equal_groups(const Params& params);
 
 /// min(m v, 2(p - 1 - r) + (v - 1) N + extra): forwards of rank r before its first backward.
@@ -69,7 +68,7 @@ class InterleavedOrder {
   std::vector<Row> rows_;
 };
 
-/// Whether some ranks wait for each other in a cycle because two consecutive groups of N microbatches, or the last two,
+/// True if some ranks wait for each other in a cycle because two consecutive groups of N microbatches, or the last two,
 /// have together at most `too_few` microbatches, v >= 2.
 ///
 /// A rank comes back to a microbatch's next chunk after a group; if the next group is too short to cover the
@@ -98,7 +97,7 @@ struct HangRule {
 [[nodiscard]] std::function<void(Params&)> pytorch_rounds(std::string alias,
                                                           std::string framework = "PyTorch");
 
-/// Whether the groups are those of the round rule.
+/// True if the groups are those of the round rule.
 [[nodiscard]] bool has_pytorch_rounds(const Params& params);
 
 }  // namespace pipeloom::schedules

@@ -1,7 +1,7 @@
 // Interleaved zero bubble: interleaved 1F1B with the backward split in two; the weight part W fills the drain.
 //
 // Source: PyTorch's ScheduleInterleavedZeroBubble (ZB1P on v chunks), after Qi et al., "Zero Bubble Pipeline
-// Parallelism" (2023, arXiv 2401.10241), section 2. The order of the forwards and backwards stands in
+// Parallelism" (2023, arXiv 2401.10241), section 2. The order of the forwards and backwards is in
 // interleaved_order.hpp; the warm-up is p - 1 - r forwards shorter than that of interleaved 1F1B.
 //
 // p = 4, m = 8, v = 2; F takes one column (two characters), I and W too; small letters are chunk 1:
@@ -64,7 +64,7 @@ Schedule emit(const Params& params) {
       continue;
     }
     const std::size_t warmup = warmup_of(params, rank);
-    const std::size_t delay = rank.at();  // the W's stay r backwards behind
+    const std::size_t delay = rank.at();  // each W comes r backwards after its I
     const auto input_then_weight = [&](std::size_t t) {
       out.add(order.backward_input(t, rank));
       if (t >= delay) out.add(order.backward_weight(t - delay, rank));
@@ -89,7 +89,7 @@ bool hangs(const Params& params) {
   return !has_weights_last(params) && groups_too_short(params, std::int64_t{params.ranks} - 2);
 }
 
-/// The blanks of PyTorch's rule before it aligns the ranks: r in front, p - 1 - r behind the warm-up.
+/// The blanks of PyTorch's rule before it aligns the ranks: r in front, p - 1 - r after the warm-up.
 IdleCells ruled_cells(const Params& params, const Schedule& schedule) {
   IdleCells cells = no_idle_cells(schedule);
   for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {
@@ -100,7 +100,7 @@ IdleCells ruled_cells(const Params& params, const Schedule& schedule) {
   return cells;
 }
 
-/// One rank of the lock-step replay: where it stands, and how many of the blanks in front are drawn.
+/// One rank of the lock-step replay: its entry, and how many of the blanks in front of that are drawn.
 struct Cursor {
   std::size_t entry = 0;
   std::int32_t blanks_drawn = 0;

@@ -27,8 +27,8 @@ struct Running {
   int count;  ///< microbatches
 };
 
-/// Where the player stands, apart from how many microbatches have passed: what follows depends on this alone while
-/// there are forwards left to start.
+/// State of the player without the number of microbatches that have passed. As long as there are forwards left to start, the
+/// rest of the order depends on this state alone.
 struct Snapshot {
   int microbatches = 0;    ///< forwards of the first stage so far
   std::vector<int> state;  ///< counts of all stages less `microbatches`, what each rank runs and for how long
@@ -163,8 +163,8 @@ Snapshot Player::snapshot() const {
   return now;
 }
 
-/// Once the player stands where it stood before, it will go on in the same way. Compares with one snapshot, which is
-/// renewed after 1, 2, 4, .. looks, so that a period of any length is found (Brent's algorithm).
+/// Looks for a period: once the player is in a state in which it was before, it goes on in the same way. Compares with one
+/// snapshot, which is renewed after 1, 2, 4, .. looks, so that a period of any length is found (Brent's algorithm).
 void Player::look_for_period() {
   const int every = placement_.ranks() * rule_.forwards_together;
   if (played_.repeat.period > 0 || progress_[0].forwards < next_look_) return;
@@ -179,7 +179,7 @@ void Player::look_for_period() {
   }
 }
 
-/// Has what was played since `before` run again, as often as the forwards of all replicas last, and goes on behind it.
+/// Repeats the ops played since `before` as often as the forwards of all replicas last, and goes on after them.
 void Player::repeat(const Snapshot& before, const Snapshot& now) {
   const int period = now.microbatches - before.microbatches;
   int most = 0;

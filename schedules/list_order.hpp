@@ -10,7 +10,7 @@
 
 namespace pipeloom::schedules {
 
-/// What a list order compares; smaller runs first. Packed, because it is asked for several times an op.
+/// Key by which a list order compares passes; the smaller one runs first. Packed, because it is computed several times for each op.
 using ListKey = std::int64_t;
 
 /// Compares `first`, then `second`, then `third`. REQUIRES: each lies between -kMaxIndex and kMaxIndex.
@@ -23,7 +23,7 @@ using ListKey = std::int64_t;
 struct ListRule {
   int forward_slots = 1;
   int backward_slots = 1;
-  /// Forwards of one replica that run as one pass of forward_slots; they stand next to each other in the
+  /// Forwards of one replica that run as one pass of forward_slots; they are next to each other in the
   /// queue.
   int forwards_together = 1;
   /// Most microbatches of a replica between F and B on a stage; a forward that would exceed it waits.

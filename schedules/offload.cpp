@@ -13,7 +13,7 @@ namespace {
 struct EntryCopies {
   std::span<const Op> ops;
   std::vector<Op> reloads;   // in front of it
-  std::vector<Op> offloads;  // behind it
+  std::vector<Op> offloads;  // after it
 };
 
 Op copy_of(OpKind kind, Op op) {
@@ -60,7 +60,7 @@ class RankCopies {
         if (op.kind() == OpKind::Forward) forward_at[pass] = e;
         if (!kWaitsForCopy.has(op.kind()) || forward_at[pass] == kNowhere) continue;
         add_copies(op, forward_at[pass], e);
-        forward_at[pass] = kNowhere;  // the backward behind R needs no further copy
+        forward_at[pass] = kNowhere;  // the backward after R needs no further copy
       }
   }
 

@@ -11,7 +11,7 @@
 //   rank 2      F0F1    B0--F2B1--F3B2--F4B3--F5B4--F6B5--F7B6--  B7--
 //   rank 3        F0B0--F1B1--F2B2--F3B3--F4B4--F5B5--F6B6--F7B7--
 //
-// What is modelled: u updates as one run of m u microbatches in the order of 1F1B, microbatch k belonging to
+// The model: u updates as one run of m u microbatches in the order of 1F1B, microbatch k belonging to
 // update k div m. Filling and draining happen once per run, not once per update. A rank updates after its backward
 // of the last microbatch of an update; that takes no time of its own (step.optimizer is paid once, at the end). The second version of the weights
 // is the user's to add to memory.static_bytes.

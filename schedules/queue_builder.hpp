@@ -37,7 +37,7 @@ class QueueBuilder {
 
   void forward(std::size_t lane) { out_->add(next_forward(lane)); }
   void backward(std::size_t lane) { out_->add(next_backward(OpKind::Backward, lane)); }
-  /// I now, its W whenever backward_weight() comes to it.
+  /// Appends I now; its W follows when backward_weight() reaches it.
   void backward_input(std::size_t lane) {
     const Op op = next_backward(OpKind::BackwardInput, lane);
     out_->add(op);

@@ -10,12 +10,12 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// What a rank's memory does: F takes `held`, I gives all of it but `kept` back, and W gives that back.
+/// Memory of a rank's ops: F takes `held`, I frees all of it but `kept`, and W frees that.
 struct StageMemory {
   Bytes held = 0;
   Bytes kept = 0;
 
-  /// What an I takes more than it frees.
+  /// Bytes that an I takes beyond those that it frees.
   [[nodiscard]] Bytes growth() const { return std::max<Bytes>(0, kept - held); }
 };
 
@@ -35,7 +35,7 @@ struct ReadyRank {
   int inputs = 0;
   int weights = 0;
 
-  /// An I of any microbatch that is there stays possible behind this forward: without that, ranks could wait for each other.
+  /// True if an I of any microbatch on the rank still fits after this forward: without that, ranks could wait for each other.
   [[nodiscard]] bool fits_forward() const { return memory + stage.held + stage.growth() <= limit; }
   [[nodiscard]] bool fits_input() const { return memory + stage.kept - stage.held <= limit; }
 };
@@ -95,7 +95,7 @@ std::vector<OpKind> ReadyPlayer::play() {
   return std::move(queues_);
 }
 
-/// What the rank runs now, if anything.
+/// Kind of the op that the rank runs now; nullopt if it runs none.
 std::optional<OpKind> ReadyPlayer::pick(std::size_t rank, Ticks now) const {
   const ReadyRank& own = ranks_[rank];
   const bool forward = has_come(input_arrival_, rank, own.forwards, now) && own.fits_forward();

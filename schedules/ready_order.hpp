@@ -12,9 +12,9 @@
 namespace pipeloom::schedules {
 
 struct ReadyRule {
-  /// [rank]: so many forwards come before everything else, and then an I before the next forward. Empty: no such rule.
+  /// [rank]: number of forwards that come before everything else, and then an I before the next forward. Empty: no such rule.
   std::vector<int> warmup = {};
-  /// [rank]: most bytes of activations; what would exceed them waits, and W's run meanwhile. Empty: no limit.
+  /// [rank]: most bytes of activations; an op that would exceed them waits, and W's run meanwhile. Empty: no limit.
   std::vector<Bytes> limit = {};
 };
 

@@ -149,7 +149,7 @@ std::string counts_text(const Generator& generator, const Params& params) {
   return found;
 }
 
-/// What the predicate says, in a sentence with the parameters it looked at.
+/// The predicate's text as a sentence with the parameters that it looked at.
 std::string predicate_text(const Generator& generator, const Params& params) {
   std::string given = fmt::format("ranks = {}", params.ranks);
   if (generator.requirements.max_chunks > 1) given += fmt::format(", chunks = {}", params.chunks);

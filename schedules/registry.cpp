@@ -37,7 +37,7 @@ std::vector<Found> matches(std::string_view name, bool (*same)(std::string_view,
   return found;
 }
 
-/// Whether all of them mean the same: one schedule, and no defaults to choose between.
+/// True if all of them mean the same: one schedule, and no defaults to choose between.
 bool unanimous(const std::vector<Found>& found) {
   for (const Found& one : found) {
     if (one.generator != found.front().generator) return false;

@@ -1,4 +1,4 @@
-// Slack 1F1B: ranks stay so many forwards ahead of the next that slow links between them are hidden; F, I and W in an order played with the
+// Slack 1F1B: each rank stays enough forwards ahead of the next one to hide a slow link between them; F, I and W in an order played with the
 // run's own times.
 //
 // Source: Wu et al., PipeMorph (NSDI 2026), and the policies of its pipeline simulator (ready_order.hpp). Variant `ready` is the one by
@@ -38,7 +38,7 @@ bool has_fixed_warmup(const Params& params) {
   return params.options.variant == kWarmUp;
 }
 
-/// ceil(c / F) of the link behind rank r, whose two directions count as the slower of them; at most m.
+/// ceil(c / F) of the link from rank r to r + 1, with c the slower of its two directions; at most m.
 int slack_of_link(const Costs& costs, std::size_t rank, int microbatches) {
   const Ticks delay = std::max(costs.forward_delay[rank + 1], costs.backward_delay[rank]);
   const Ticks forward = costs.duration[index_of(OpKind::Forward)][rank] + costs.entry;
@@ -92,7 +92,7 @@ Schedule emit(const Params& params, const Terms& terms, Emission& emission) {
     rule.limit = limit.bytes;
     if (has_fixed_warmup(params)) {
       rule.warmup = even_warmup(params, room_for(terms.memory, Rank(0), limit.bytes.front(), kMaxIndex));
-      // A rank that has less room than the rule wants keeps those behind it from running further ahead.
+      // A rank that has less room than the rule wants keeps the later ranks from running further ahead.
       int most = params.microbatches;
       for (std::size_t r = 0; r < room.size(); ++r)
         rule.warmup[r] = most = std::min({most, rule.warmup[r], room[r]});

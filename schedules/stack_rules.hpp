@@ -12,7 +12,7 @@
 
 namespace pipeloom::schedules {
 
-/// What a stack asks of p, m and v. Its own schedules take more; this is what its users may write.
+/// Sizes p, m and v that a stack's users may write; its own schedules take more.
 struct StackRule {
   std::string_view stack;  ///< "ColossalAI", as texts name it
   int least_per_rank = 0;  ///< m >= least_per_rank p + least_more

@@ -25,7 +25,7 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// Where a rank's passes of the output layer stand in the steady phase, and how many come before it.
+/// Place of a rank's passes of the output layer in the steady phase, and how many come before that phase.
 struct OutputPlace {
   bool behind_backward = true;  ///< B, output, F; else B, F, output
   int warmup = 0;

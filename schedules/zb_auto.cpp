@@ -141,7 +141,7 @@ std::vector<std::string> variants() {
   return names;
 }
 
-/// The paper's names for so many times p microbatches.
+/// The paper's name for a limit of `times` p microbatches.
 Alias paper_name(const char* name, int times) {
   return {name, "zero bubble", [times](Params& params) {
             params.options.memory_limit =

@@ -80,7 +80,7 @@ void ZbAutoSearch::warm_up(ZbAutoSetting setting) {
   Ticks first_input = ranks_[p - 1].clock + stages_[p - 1].input;
   extra_[p - 1] = 0;
   for (std::size_t r = p - 1; r-- > 0;) extra_[r] = extra_forwards(r, setting.early, first_input);
-  // A rank stays ahead of the one behind it, until it has run all its forwards.
+  // A rank stays ahead of the next one until it has run all its forwards.
   for (std::size_t r = 1; r < p; ++r) {
     const bool all =
         ranks_[r].forwards + std::int64_t{extra_[r - 1]} == static_cast<std::int64_t>(microbatches_);
@@ -108,7 +108,7 @@ std::int32_t ZbAutoSearch::extra_forwards(std::size_t rank, bool early, Ticks& f
   return extra;
 }
 
-/// Whether the rank runs a forward before its next I; not where that I would come later for it without need.
+/// True if the rank runs a forward before its next I; false where that would delay the I without need.
 bool ZbAutoSearch::wants_forward(std::size_t rank, bool input_first) const {
   const Rank& own = ranks_[rank];
   if (static_cast<std::size_t>(own.forwards) == microbatches_) return false;

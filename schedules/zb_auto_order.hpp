@@ -58,13 +58,13 @@ class ZbAutoSearch {
   [[nodiscard]] std::optional<ZbAutoOrder> best();
 
  private:
-  /// What a rank's ops cost and hold.
+  /// Times and bytes of a rank's ops.
   struct Stage {
     Ticks forward = 0;
     Ticks input = 0;
     Ticks weight = 0;
     Ticks forward_delay = 0;   ///< from the end of F on the rank before
-    Ticks gradient_delay = 0;  ///< from the end of I on the rank behind
+    Ticks gradient_delay = 0;  ///< from the end of I on the next rank
     Bytes held = 0;            ///< F takes it
     Bytes kept = 0;            ///< of it, from I on; W gives it back
     Bytes limit = 0;

@@ -73,7 +73,7 @@ Schedule emit(const Params& params) {
     const int warmup = std::min(m, p - r);
     // 1. F0 F1 ..                                          warmup forwards
     for (int k = 0; k < warmup; ++k) out.add(forward(s, Microbatch(k)));
-    // 2. I(k) W(k-r) F(k+warmup), those that exist         m times; W stays r microbatches behind
+    // 2. I(k) W(k-r) F(k+warmup), those that exist         m times; W comes r microbatches after its I
     for (int k = 0; k < m; ++k) {
       out.add(backward_input(s, Microbatch(k)));
       if (k >= r) out.add(backward_weight(s, Microbatch(k - r)));

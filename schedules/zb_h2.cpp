@@ -41,7 +41,7 @@ Schedule emit(const Params& params) {
     const int delay = 2 * r;
     // 1. F0 F1 ..                                          warmup forwards
     for (int k = 0; k < warmup; ++k) out.add(forward(s, Microbatch(k)));
-    // 2. I(k) W(k-2r) F(k+warmup), those that exist        m times; W stays 2r microbatches behind
+    // 2. I(k) W(k-2r) F(k+warmup), those that exist        m times; W comes 2r microbatches after its I
     for (int k = 0; k < m; ++k) {
       out.add(backward_input(s, Microbatch(k)));
       if (k >= delay) out.add(backward_weight(s, Microbatch(k - delay)));

@@ -92,7 +92,7 @@ void cool_down(const ZbvRank& at, const Sink& op) {
     op(OpKind::BackwardInput, 0, n - p + i);
     op(OpKind::BackwardInput, 1, n - r + i);
   }
-  // 6. I W                                                 p - r times; W stays r microbatches behind
+  // 6. I W                                                 p - r times; W comes r microbatches after its I
   for (int i = 0; i < clipped(at, p - r, n - p); ++i) {
     op(OpKind::BackwardInput, 0, n - p + r + i);
     op(OpKind::BackwardWeight, 0, n - p + i);

@@ -187,7 +187,7 @@ void ZbvAutoRun::warm_up(ZbvWarmUp how) {
   }
 }
 
-/// Whether the rank has time for one more forward before its first one of chunk 1, and all that feed it have room for it.
+/// True if the rank has time for one more forward before its first one of chunk 1, and all ranks that feed it have room for it.
 bool ZbvAutoRun::takes_another(int rank, ZbvWarmUp how) const {
   const RankState& here = state(rank);
   if (here.count(ZbvPass::Forward0) == microbatches_) return false;
@@ -233,7 +233,7 @@ bool ZbvAutoRun::is_behind(int rank) const {
 /// All ranks choose by what was done before the round. Gradients of chunk 0 come from later ranks, those of chunk 1 from earlier
 /// ones: so chunk 0 goes first and backwards.
 void ZbvAutoRun::issue_inputs() {
-  int done_before = 0;  // I of chunk 0 on the rank behind, before this round
+  int done_before = 0;  // I of chunk 0 on the next rank, before this round
   for (int r = ranks_ - 1; r >= 0; --r) {
     const ZbvPass pass = input_of_round(r, done_before);
     done_before = state(r).count(ZbvPass::Input0);
@@ -276,7 +276,7 @@ int ZbvAutoRun::feeder(int rank, ZbvPass pass) const {
   return goes_up ? std::max(rank - 1, 0) : std::min(rank + 1, ranks_ - 1);
 }
 
-/// Whether there is a microbatch left for the pass, and its input is made.
+/// True if there is a microbatch left for the pass, and its input is made.
 bool ZbvAutoRun::is_ready(int rank, ZbvPass pass) const {
   const int next = state(rank).count(pass);
   if (next == microbatches_) return false;
@@ -294,9 +294,9 @@ Ticks ZbvAutoRun::arrival(int rank, ZbvPass pass) const {
   return end_[end_index(pass, from, here.count(pass))] + here.delay[static_cast<std::size_t>(pass)];
 }
 
-/// Whether this forward can be issued, W of finished I being out of the way, so that (1) what it holds fits, and (2) once all
-/// microbatches that have their forwards on this rank are through, the next one can have its own of chunk 1. Then, when all are
-/// through that are older than a microbatch, its next pass fits: the oldest one always gets on.
+/// True if this forward can be issued once the W of all finished I have run: (1) its bytes fit, and (2) once all microbatches
+/// that have both forwards on this rank are done, the next one can run its forward of chunk 1. Then the next pass of a microbatch
+/// fits once all older microbatches are done: the oldest one never gets stuck.
 bool ZbvAutoRun::RankState::keeps_room(ZbvPass forward) const {
   const Bytes bytes0 = size(ZbvPass::Forward0);
   const Bytes bytes1 = size(ZbvPass::Forward1);

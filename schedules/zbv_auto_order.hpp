@@ -20,7 +20,7 @@
 
 namespace pipeloom::schedules {
 
-/// Whether a rank whose next pass would have it idle for too long runs one W first, although the pass then starts later: before an I
+/// True if a rank that would idle too long before its next pass runs one W first, although the pass then starts later: before an I
 /// of its second chunk, before an F. (Before an I of its first chunk it always does.)
 struct ZbvAutoSetting {
   bool fill_backward = true;
@@ -37,7 +37,7 @@ inline constexpr std::array<ZbvAutoSetting, 4> kZbvAutoSettings = {
 
 struct ZbvAutoTrial {
   ZbvAutoSetting setting;
-  /// cost - what the busiest rank has to do; with equal stages the longest that a rank idles between its first and its last op.
+  /// cost - ZbvAutoRun::most_work(); with equal stages the longest that a rank idles between its first and its last op.
   Ticks bubble = 0;
   friend bool operator==(const ZbvAutoTrial&, const ZbvAutoTrial&) = default;
 };
@@ -56,7 +56,7 @@ struct ZbvAutoResult {
 struct ZbvAutoShortage {
   Rank rank;  ///< the first such
   Bytes limit = 0;
-  Bytes needed = 0;  ///< what is enough for this rank
+  Bytes needed = 0;  ///< enough for this rank
 };
 
 /// The order on Placement::wave(ranks, 2): F, I and W of every stage and microbatch, each kind of a stage in microbatch order. In
@@ -73,17 +73,17 @@ struct ZbvAutoShortage {
     const Terms& terms, int ranks, int microbatches, std::span<const Bytes> limit,
     const std::optional<ZbvAutoSetting>& setting = {});
 
-// One run of the rule behind zbv_auto_order(): for one setting, and for idle times that an earlier run had.
+// One run of the rule that zbv_auto_order() uses: for one setting, and for idle times that an earlier run had.
 
-/// What a rank runs, by kind and chunk; each in microbatch order. The first four are in the order in which a microbatch runs
+/// Passes of a rank, by kind and chunk; each in microbatch order. The first four are in the order in which a microbatch runs
 /// through them: ranks upwards, downwards, upwards, downwards.
 enum class ZbvPass : std::uint8_t { Forward0, Forward1, Input1, Input0, Weight0, Weight1 };
 inline constexpr std::size_t kZbvPasses = 6;
 /// Those that others wait for: all but the W.
 inline constexpr std::size_t kZbvChainPasses = 4;
 
-/// Whether warm-up may have a forward of chunk 0 run into the time of the first one of chunk 1, as the program's rule for one chunk
-/// per rank may. Where stages differ, forwards rarely end when that one arrives, and a rank may be short of one for the whole run.
+/// MayOverrun: a forward of chunk 0 in warm-up may still run when the first one of chunk 1 arrives, as in the program's rule for one
+/// chunk per rank. Where stages differ, forwards rarely end just at that arrival, and a rank may be short of one for the whole run.
 enum class ZbvWarmUp : std::uint8_t { EndsInTime, MayOverrun };
 
 /// Plays the rule; keeps its memory between runs.
@@ -108,18 +108,18 @@ class ZbvAutoRun {
   /// The first rank whose limit has no room for one microbatch. play() requires that there is none.
   [[nodiscard]] std::optional<ZbvAutoShortage> shortage() const;
 
-  /// Runs the rule. False if it gave up because the bubble reached `bound`. `approved` is idle() of an earlier run, or empty: what
-  /// the worst rank idled longer than this one, this one may idle without a W being put first.
+  /// Runs the rule. False if it gave up because the bubble reached `bound`. `approved` is idle() of an earlier run, or empty: a rank
+  /// may idle by as much as the worst rank idled longer than it, without a W being put first.
   bool play(ZbvAutoSetting setting, ZbvWarmUp how, std::span<const Ticks> approved, Ticks bound);
 
-  /// What the last run came to: ZbvAutoTrial::bubble, and the passes, [rank * 6 m + position].
+  /// Results of the last run: ZbvAutoTrial::bubble, and the passes, [rank * 6 m + position].
   [[nodiscard]] Ticks bubble() const { return bubble_; }
   [[nodiscard]] const std::vector<ZbvPass>& order() const { return order_; }
   /// [rank], from the first op to the last, less what the rank has less to do than the busiest one.
   [[nodiscard]] std::vector<Ticks> idle() const;
-  /// What the busiest rank has to do.
+  /// Total time of the busiest rank's passes.
   [[nodiscard]] Ticks most_work() const { return most_work_; }
-  /// Whether the passes of a kind take equally long on all stages.
+  /// True if the passes of a kind take equally long on all stages.
   [[nodiscard]] bool has_equal_stages() const { return has_equal_stages_; }
 
  private:
@@ -136,7 +136,7 @@ class ZbvAutoRun {
     Bytes held = 0;
     Ticks clock = 0;
     Ticks idle = 0;
-    Ticks approved = 0;  ///< what the worst rank idled longer in the earlier run
+    Ticks approved = 0;  ///< how much longer the worst rank idled in the earlier run
     ZbvPass* end_of_order = nullptr;
     const ZbvPass* pending = nullptr;  ///< W whose I is done: [pending, end_of_pending)
     ZbvPass* end_of_pending = nullptr;
