@@ -41,13 +41,13 @@ RunFacts take_messages(MessageRun messages, Run& out) {
   return std::move(messages.facts);
 }
 
-/// No step takes longer than the first, whose ranks all start at once: where so many of those fit, all do.
+/// Refuses times that may exceed kMaxTicks. No step takes longer than the first, whose ranks all start at once: if `count` of those fit, all do.
 void require_steps_fit(const Timeline& timeline, const Steps& steps) {
   const Ticks longest = later(span_of(timeline).end, steps.optimizer);
   if (timeline.steps < steps.count && TickSum::times(longest, steps.count) > kMaxTicks) refuse_times();
 }
 
-/// What ops of this schedule cost and hold.
+/// Times and bytes of this schedule's ops.
 std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config& config,
                                       cost::ResolvedCosts& resolved) {
   auto terms = std::make_shared<Terms>();
@@ -60,7 +60,7 @@ std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config
   return terms;
 }
 
-/// What holds of `config` for this schedule, with what make_schedule() said about it in `said`.
+/// The configuration in force for this schedule; `said` is what make_schedule() filled in.
 std::shared_ptr<const io::EffectiveConfig> effective_of(const Run& run, const io::Config& config,
                                                         const cost::ResolvedCosts& resolved,
                                                         const std::vector<cost::Origin>& estimated,

@@ -13,28 +13,29 @@
 
 namespace pipeloom::study {
 
-/// How much evaluate() finds.
+/// How much evaluate() computes.
 enum class Depth : std::uint8_t {
-  Metrics,  ///< times, and what is summed up from them: no lower bound, no critical path
+  Metrics,  ///< times and the sums over them: no lower bound, no critical path
   All,
 };
 
 /// Makes, simulates and measures. Throws as make_schedule() and cost::resolve() do, and Stopped where the limits say so.
 [[nodiscard]] Run evaluate(const io::Config& config, const Limits& limits = {}, Depth depth = Depth::All);
 
-/// The same with a schedule that make_schedule() made for this configuration. `effective` is what it said about it: what is not
-/// there, the report's configuration lacks.
+/// The same with a schedule that make_schedule() made for this configuration. `effective` is what
+/// make_schedule() filled in: the report's configuration has no more than that.
 [[nodiscard]] Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& config,
                                 const Limits& limits, io::EffectiveConfig effective = {},
                                 Depth depth = Depth::All);
 
 /// The same for a schedule from a file: `config` gives costs, memory, step and forward_only. Throws ScheduleError if the
-/// schedule is illegal or hangs. `name` stands for the schedule in the report.
+/// schedule is illegal or hangs. The report names the schedule `name`.
 [[nodiscard]] Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
                                     const io::Config& config, const Limits& limits = {},
                                     Depth depth = Depth::All);
 
-/// What Depth::Metrics left out. REQUIRES: `run` is as evaluate() made it, its program included. Throws Stopped where the limits say so.
+/// Adds the lower bound and the critical path, which Depth::Metrics leaves out. REQUIRES: `run` is from evaluate(), with its program.
+/// Throws Stopped where the limits say so.
 void add_bound_and_path(Run& run, const Limits& limits);
 
 }  // namespace pipeloom::study

@@ -116,13 +116,13 @@ class Filler {
     return sum;
   }
 
-  /// Whether the input says anything of how fast messages are.
+  /// True if the input says anything about the speed of messages.
   [[nodiscard]] bool states_links() const {
     const cost::TransferSpec& transfer = out_.config.costs.transfer;
     return transfer.link.latency || transfer.link.bits_per_second || transfer.ranks_per_node ||
            transfer.has_links() || is_given("costs.transfer.rank_time");
   }
-  /// Whether bytes take time on any of its links.
+  /// True if any of its links has a bandwidth, so that bytes take time.
   [[nodiscard]] bool has_rates() const {
     const cost::TransferSpec& transfer = out_.config.costs.transfer;
     const auto has_rate = [](const auto& exception) { return exception.link.bits_per_second.has_value(); };
@@ -152,8 +152,7 @@ class Filler {
     link.bits_per_second = hop.bits_per_second;
     say(path + ".bandwidth_gbps");
   }
-  /// Whether the schedule's framework exchanges messages of both ways in one group. Orders that are given as they are have no name, and no
-  /// framework.
+  /// True if the schedule's framework exchanges messages of both ways in one group. Orders from a file have no name, and so no framework.
   [[nodiscard]] bool groups_both_ways() const {
     const io::Config& config = out_.config;
     const bool named = !config.schedule.empty() && config.schedule != io::kCustomSchedule;

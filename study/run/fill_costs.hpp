@@ -1,13 +1,14 @@
 #pragma once
 
-// What a configuration leaves open of times, messages, bytes and the step's end, stated as its model says.
+// Fills in the times, messages, bytes and end of a step that a configuration leaves open, from its model.
 
 #include <pipeloom/schedule.hpp>
 #include "study/run/model_costs.hpp"
 
 namespace pipeloom::study {
 
-/// Fills in `out.config`, and says in `out.origins` where each number is from. What the input states stays. REQUIRES: setting and estimate stand in `out`.
+/// Fills in `out.config`, and writes the origin of each number to `out.origins`. Numbers that the input states stay. REQUIRES: `out` has its setting
+/// and estimate.
 void fill_costs(ModelCosts& out, const Placement& placement);
 
 }  // namespace pipeloom::study

@@ -164,7 +164,7 @@ Input read_input(const Request& given) {
 
 namespace {
 
-/// What is wrong with a schedule file is said with its place.
+/// Evaluates a schedule file; errors name their place in it.
 Run evaluate_file(const Input& input, const Limits& limits) {
   try {
     return evaluate_schedule(input.schedule, input.name, input.config, limits);
@@ -212,7 +212,7 @@ Run trace_run(const Request& input) {
   return run;
 }
 
-/// Whether the text is a file of times, as --from or the content says.
+/// True if the text is a file of times: --from says so, or its content.
 bool holds_times(const std::string& text, const Request& input) {
   if (input.from) return static_cast<bool>(format_from(*input.from).read_timeline);
   return io::looks_like_timeline(text);

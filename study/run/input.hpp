@@ -1,6 +1,6 @@
 #pragma once
 
-// What a file and values on top of it make of a run: one reading for the command line, suites and the window.
+// Reads a run from a file and values on top of it: one reader for the command line, suites and the window.
 
 #include <list>
 #include <memory>
@@ -30,19 +30,18 @@ struct Input {
   std::shared_ptr<const IdleCells> idle_cells;
   std::shared_ptr<const ActionLists> actions;
   std::string format;
-  /// The text of the schedule file, for the places of what is wrong in it.
+  /// The text of the schedule file, for the places of errors in it.
   std::string text;
   /// The file's name, or "" if there is none.
   std::string name;
-  /// What the schedule file's reader passed over.
+  /// Warnings about the parts that the schedule file's reader ignored.
   std::vector<std::string> warnings;
 };
 
-/// `request`, where a schedule's name may stand in place of a file: if no file of that name exists and no schedule is given besides, the name
-/// becomes its schedule.
+/// Returns `request`; if no file of its name exists and it gives no schedule, the name becomes its schedule.
 [[nodiscard]] Request with_schedule_name(Request request);
 
-/// Reads the file, if any, and puts the options on top. A schedule's name may stand in place of the file. Throws InputError.
+/// Reads the file, if any, and puts the options on top. A schedule's name may take the place of the file. Throws InputError.
 [[nodiscard]] Input read_input(const Request& given);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
@@ -50,9 +49,9 @@ struct Input {
 /// The format that --from names. Throws InputError listing all that can be read, traces too.
 [[nodiscard]] const io::Format& format_from(const std::string& name);
 
-/// Whether the file is a trace of a real run, or a folder of its files: --from says so, or its content.
+/// True if the file is a trace of a real run, or a folder of such files: --from says so, or its content.
 [[nodiscard]] bool is_trace_input(const Request& input);
-/// What a trace says, its other files included. REQUIRES: is_trace_input(). Throws as io::read_trace() and io::assemble() do.
+/// Reads a trace with its other files. REQUIRES: is_trace_input(). Throws as io::read_trace() and io::assemble() do.
 [[nodiscard]] io::TraceRun read_trace_input(const Request& input);
 
 // Runs of files: simulated from a configuration or schedule file, or read from a file of times.
@@ -79,10 +78,10 @@ struct Input {
 [[nodiscard]] std::vector<std::vector<std::string>> files_by_run(const std::vector<std::string>& files,
                                                                  const std::optional<std::string>& from);
 
-/// The runs of `files` as files_by_run() has them, each with the values of `input` on top. A schedule's name in place of a file is the first file's
-/// configuration under that schedule; behind a schedule file or times, its ranks and microbatches under that schedule; a timeline without a unit has that of the first run that says
-/// one, and idle spans under the first simulated run that has its placement.
-/// Addresses stay: comparisons point to runs.
+/// The runs of `files`, grouped as by files_by_run(), each with the values of `input` on top. A schedule's name in place of a file is the first
+/// file's configuration under that schedule; if the first file is a schedule file or times, its ranks and microbatches under that schedule.
+/// A timeline without a unit has the unit of the first run that states one, and the idle spans of the first simulated run with the same placement.
+/// Addresses of runs stay valid: comparisons point to them.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,
                                        const Limits& limits);
 

@@ -57,7 +57,7 @@ void refuse_contradictions(const io::Config& config, const schedules::Generator&
         fmt::format("ranks * chunks = {} stages; at most {} are allowed: take fewer", stages, kMaxIndex));
 }
 
-/// What ops cost and hold where the schedule puts them, before their order is known. A schedule that is refused anyway has none.
+/// Times and bytes of ops on the schedule's placement, before their order is known; null for a schedule that is refused anyway.
 std::shared_ptr<const Terms> resolve_terms(const io::Config& given, const SchedulePlan& plan) {
   const schedules::Generator& generator = *plan.found.generator;
   if (!schedules::refusal(generator, plan.params).empty()) return nullptr;
@@ -71,7 +71,7 @@ std::shared_ptr<const Terms> resolve_terms(const io::Config& given, const Schedu
       Terms{cost::resolve(config.costs, shape).costs, cost::resolve_memory(config.memory, placement)});
 }
 
-/// Where the user finds what a schedule refuses: its limit, if its order depends on one.
+/// The place that a refusal of the schedule names: the limit, if its order depends on one.
 const Where& place_of_refusal(const io::Config& config, const SchedulePlan& plan) {
   const Where& schedule = config.place_of("schedule");
   if (plan.terms == nullptr) return schedule;
@@ -84,7 +84,7 @@ std::string origin_of(const schedules::Found& found) {
   return found.alias == nullptr ? "default" : fmt::format("default of {}", found.alias->name);
 }
 
-/// What the search for an order says about itself: the limit and where it is from, and the setting that won.
+/// Adds to `effective` the limit of the search for an order, the limit's origin, and the setting that won.
 void describe_search(const io::Config& config, const SchedulePlan& plan, const schedules::Emission& emission,
                      io::EffectiveConfig& effective) {
   const bool given = config.given.has(kLimitKey);
@@ -149,7 +149,7 @@ std::shared_ptr<const Schedule> load_custom(const io::Config& config, const Limi
 
 Params params_of(const io::Config& config, const schedules::Found& found) {
   Params params{config.ranks, config.microbatches, 1, config.options};
-  // Weights decide what slices cost, not where they stand.
+  // Weights decide what slices cost, not their places.
   std::fill(params.options.slices.begin(), params.options.slices.end(), 1);
   schedules::complete(*found.generator, params, config.chunks);
   if (found.alias == nullptr || !found.alias->defaults) return params;
@@ -266,7 +266,7 @@ IdleCells drawn_blanks(const io::Config& config, const Schedule& schedule) {
 
 namespace {
 
-/// Bytes per op besides its times: what is kept, and what measuring takes more.
+/// Bytes per op in addition to its times: those that are kept, and those that measuring adds.
 struct BytesPerOp {
   double kept;
   double measuring;
@@ -277,7 +277,7 @@ constexpr std::array<BytesPerOp, 3> kBytesOfWalk = {{
     {8 + 32, 128},  // the program, its run, and its graph of waits
 }};
 constexpr double kBytesPerTime = 16;
-// What the engine knows of a stage's ops, its rings of tensors, costs, bytes, metrics.
+// The engine's data for a stage: its ops, rings of tensors, costs, bytes, metrics.
 constexpr double kBytesPerStage = 1536;
 
 double bytes_needed(const RunSize& size, const Limits& limits) {

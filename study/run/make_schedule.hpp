@@ -14,14 +14,14 @@
 
 namespace pipeloom::study {
 
-/// Which generator makes a configuration's schedule, and from what.
+/// The generator of a configuration's schedule, and its inputs.
 struct SchedulePlan {
   schedules::Found found;  ///< no generator: the schedule is a file
   Params params;
-  /// What its ops cost and hold, for a schedule whose order depends on that; else null.
+  /// Times and bytes of its ops, for a schedule whose order depends on them; else null.
   std::shared_ptr<const Terms> terms;
 };
-/// Throws InputError as make_schedule() does, but for what the schedule itself refuses; nothing is generated or read.
+/// Throws InputError as make_schedule() does, but not for parameters that the schedule itself refuses; nothing is generated or read.
 [[nodiscard]] SchedulePlan plan_schedule(const io::Config& config, const Limits& limits);
 /// The schedule of plan_schedule(config). Throws as make_schedule().
 [[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::Config& config,
@@ -42,16 +42,16 @@ struct SchedulePlan {
 [[nodiscard]] Params params_of(const io::Config& config, const schedules::Found& found);
 /// Shape and origins of a schedule that a file says.
 void describe_file(const Schedule& schedule, const std::string& name, io::EffectiveConfig& effective);
-/// What the options add to any schedule: recomputation first, since a reload is for whoever needs the activations first.
+/// The schedule with the ops that options add to any schedule: recomputation first, since a reload is for the first op that needs the activations.
 [[nodiscard]] std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> schedule,
                                                           const io::Config& config);
 
-// What a run may cost, and what it would: asked before anything is allocated.
+// The memory that a run may take and the memory that it needs: checked before anything is allocated.
 
 /// Three quarters of physical memory, in bytes.
 [[nodiscard]] double default_max_memory();
 
-/// What an evaluation goes through: the queues alone; an order of all entries too, where groups and copies tie microbatches together; or a
+/// The walk of an evaluation: the queues alone; also an order of all entries, where groups and copies tie microbatches together; or a
 /// program of sends and receives.
 enum class Walk : unsigned char { Queues, Order, Messages };
 [[nodiscard]] Walk walk_of(const io::Config& config, bool has_groups_or_copies);
@@ -63,16 +63,16 @@ struct RunSize {
   int steps = 1;
   Walk walk = Walk::Queues;
 };
-/// How many of the configured steps are simulated: all where messages block or queue, since the next step's may meet this one's.
+/// How many of the configured steps are simulated: all where messages block or queue, since messages of two steps may meet.
 [[nodiscard]] int simulated_steps(const io::Config& config, const Limits& limits);
 /// The size of that many steps of a schedule.
 [[nodiscard]] RunSize size_of(const Schedule& schedule, const io::Config& config, const Limits& limits);
 
-/// Whether a run of this size needs no more memory than the limits allow, and fills no file larger than any that is read.
+/// True if a run of this size needs no more memory than the limits allow, and its file is no larger than any that the readers take.
 [[nodiscard]] bool fits(const RunSize& size, const Limits& limits);
-/// Throws InputError if a text of about `bytes_per_time` for every op of every step would be longer than anybody reads, with its size.
+/// Throws InputError, with the size, if a text of about `bytes_per_time` for every op of every step would be longer than any reader takes.
 void check_text(const RunSize& size, double bytes_per_time, const std::string& what);
-/// Throws InputError with what it would take and what is allowed if it does not fit. `what` is the run's name.
+/// Throws InputError, with the memory needed and allowed, if the run does not fit. `what` is the run's name.
 void check_size(const RunSize& size, const Limits& limits, const std::string& what);
 
 }  // namespace pipeloom::study

@@ -122,7 +122,7 @@ std::string remedy_for(const std::shared_ptr<const Schedule>& schedule, const co
   return runs(other) ? "costs.transfer.plan=" + other.plan : "";
 }
 
-/// A few instructions around the one at which a blocked rank stands.
+/// A few instructions around the one at which a rank is blocked.
 std::string list_around(const Program& program, const WaitNode<NeededMessage>& node) {
   constexpr std::size_t kAround = 5;
   const std::size_t first = node.at > kAround ? node.at - kAround : 0;

@@ -23,11 +23,11 @@ using FrameworkProgram = std::function<std::optional<Program>(schedules::Message
 struct Messages {
   Program program;
   MessageRules rules;
-  /// What `auto` became: "megatron" or "dualpipe" style plans are "schedule", the others keep their name.
+  /// The plan that `auto` chose: "megatron" or "dualpipe" style plans are "schedule", the others keep their name.
   std::string plan;
 };
 
-/// The messages of a program hang or would be mispaired: what() is one line, the parts are for those who explain a hang at length;
+/// The messages of a program hang or would be mispaired: what() is one line, the parts are for pages that explain a hang at length;
 /// they are empty where messages are mispaired.
 class MessageProblem : public ScheduleError {
  public:
@@ -37,9 +37,9 @@ class MessageProblem : public ScheduleError {
         waits_(std::move(waits)),
         lists_(std::move(lists)),
         remedy_(std::move(remedy)) {}
-  /// Who waits for whom, a line per rank, the cycle first.
+  /// Which rank waits for which, a line per rank, the cycle first.
   [[nodiscard]] const std::vector<std::string>& waits() const { return waits_; }
-  /// What each rank did last, where it stands ("?"), and what comes next, a line per rank.
+  /// A line per rank: its last instructions, the one at which it is blocked ("?"), and the next ones.
   [[nodiscard]] const std::vector<std::string>& lists() const { return lists_; }
   /// A setting with which the same schedule runs: "costs.transfer.queue=per-pair"; "" if none was found.
   [[nodiscard]] const std::string& remedy() const { return remedy_; }
@@ -58,11 +58,11 @@ class MessageProblem : public ScheduleError {
 [[nodiscard]] Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,
                                      const FrameworkProgram& framework);
 
-/// What messages cost where they block or queue; times of one step.
+/// Costs of messages where they block or queue; times of one step.
 struct MessageSummary {
   std::string plan;  ///< as the configuration spells it, or "schedule"
   MessageTotals totals;
-  /// How much shorter the makespan would be if no message waited in a queue behind another.
+  /// How much shorter the makespan would be if no message waited in a queue for another.
   Ticks lost_to_queues = 0;
 };
 

@@ -42,7 +42,7 @@ void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate
     }
 }
 
-/// What was read of a name or file once is not read again, unless the file has changed: sweeps and the window ask for every run.
+/// Reads each name or file once, and again only if the file has changed: sweeps and the window ask for it at every run.
 template <class Thing>
 class ReadOnce {
  public:
@@ -85,7 +85,7 @@ void refuse_modules(const io::Config& config) {
                                config.options.recompute.modules));
 }
 
-/// What is stated per rank or for the whole model cannot be mixed with what follows stage by stage.
+/// Throws InputError if costs or memory are stated per rank or for the whole model: a model's numbers are per stage.
 void require_per_stage(const io::Config& config) {
   for (const auto& [path, per] :
        {std::pair("costs.per", config.costs.per), std::pair("memory.per", config.memory.per)})
@@ -245,7 +245,7 @@ Pipeline pipeline_of(const Placement& placement, const Requirements& requirement
   return out;
 }
 
-/// Of nobody's layers every stage has one, but the ends where both do without.
+/// For the default split: every stage needs a layer, except that both the first and the last may have none.
 void require_layers(const io::Config& config, const model::Model& model, int stages) {
   const auto layers = static_cast<int>(model.layers.size());
   if (stages <= layers || stages == layers + 2) return;

@@ -33,18 +33,18 @@ struct ModelCosts {
 [[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Placement& placement,
                                                     const Requirements& requirements);
 
-/// The same for one split of the layers: what a search over splits asks. REQUIRES: `setting` is setting_of(config, ..), where
+/// The same for one split of the layers; a search over splits calls it. REQUIRES: `setting` is setting_of(config, ..), where
 /// all stages share the head for a schedule with as many of them.
 [[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
                                          const estimate::Setting& setting, const std::vector<int>& layers);
 
-/// What costs.model and the keys beside it say. REQUIRES: a model is named.
+/// The setting that costs.model and the keys beside it describe. REQUIRES: a model is named.
 [[nodiscard]] estimate::Setting setting_of(const io::Config& config, const Schedule& schedule);
 /// The model that costs.model names.
 [[nodiscard]] std::shared_ptr<const model::Model> model_of(const io::Config& config);
 /// The device that costs.hardware names; null where it names none.
 [[nodiscard]] std::shared_ptr<const hardware::Hardware> hardware_of(const io::Config& config);
-/// costs.layers, else the default split, for so many stages.
+/// costs.layers, else the default split over that number of stages.
 [[nodiscard]] std::vector<int> stage_layers(const io::Config& config, const model::Model& model, int stages);
 
 }  // namespace pipeloom::study

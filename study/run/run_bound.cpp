@@ -12,7 +12,7 @@
 namespace pipeloom::study {
 namespace {
 
-/// Whether every microbatch has F and B, or F, I and W, on every stage, each by itself.
+/// True if every microbatch has F and B, or F, I and W, on every stage, each by itself.
 bool is_plain(const Schedule& schedule) {
   const Placement& placement = schedule.placement();
   if (placement.replicas() != 1 || schedule.slices() != 1 || schedule.has_groups() || schedule.is_extended())
@@ -28,7 +28,7 @@ bool is_plain(const Schedule& schedule) {
   return schedule.num_ops() == passes * (cut ? 3 : 2);
 }
 
-/// What each rank's limit leaves for activations at the most: static bytes are always held, receive buffers and logits at times.
+/// Most bytes that each rank's limit leaves for activations: static bytes are always held, receive buffers and logits only at times.
 std::vector<Bytes> activation_limits(const Placement& placement, const MemoryModel& memory) {
   std::vector<Bytes> limits;
   for (Rank rank{0}; rank < Rank(placement.ranks()); ++rank) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What became of a run that somebody else looks at: a row of a baseline, a point of a sweep.
+// Status of a run that is a row of a baseline or a point of a sweep.
 
 #include <string_view>
 
@@ -20,7 +20,7 @@ inline constexpr Status kAllStatuses[] = {Status::Ok, Status::Illegal, Status::H
 /// "ok", "illegal", "deadlock", "over_memory", "failed".
 [[nodiscard]] std::string_view name_of(Status status);
 
-/// Illegal, Hang or Failed, for what evaluate() throws. REQUIRES: not an InternalError, which is nobody's status.
+/// Illegal, Hang or Failed, for an error that evaluate() throws. REQUIRES: not an InternalError, which has no status.
 [[nodiscard]] Status status_of(const Error& error);
 
 }  // namespace pipeloom::study

@@ -21,8 +21,8 @@ struct Quantiles {
   Number p99 = 0;
 };
 
-/// What something being slower does to the step: it takes `derivative` percent longer for each percent. The mean over scenarios of the
-/// share of the critical path; exact for small changes that leave the path alone, groups' parts by their share of the group.
+/// Sensitivity of the step to one part: the step takes `derivative` percent longer for each percent by which the part is slower. It is the mean
+/// over scenarios of the part's share of the critical path; exact for small changes that leave the path alone, ops of a group by their share of it.
 struct Sensitivity {
   enum class What : std::uint8_t { Stage, Rank, OpKind, Link };
   What what = What::Stage;

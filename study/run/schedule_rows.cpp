@@ -35,7 +35,7 @@ void tell_peak(const Workload& workload, MemoryModel model, Bytes peak, Schedule
   row.peak_note = memory_text(model, units) + (counts_activations(model) ? "" : " of activations");
 }
 
-/// What the fullest rank holds, and whether that fits.
+/// Fills in the bytes that the fullest rank holds, and the headroom that its limit leaves.
 void tell_memory(const Run& run, ScheduleRow& row) {
   const Bytes held = run.metrics->ranks[run.metrics->peak_rank.at()].memory.peak_bytes;
   const bool relative = counts_activations(*run.memory);

@@ -15,7 +15,7 @@
 
 namespace pipeloom::study {
 
-/// What turns the time of a step into rates.
+/// Terms that turn the time of a step into rates.
 struct TrainingTerms {
   double tokens =
       0;  ///< of a step; 0 where the model does not say how long a sample is, and where no step trains
@@ -27,7 +27,7 @@ struct TrainingTerms {
 /// Of steps that run `schedule`. One that has no backwards trains nothing.
 [[nodiscard]] TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule);
 
-/// A model's run: what it takes and holds, and what its steps train.
+/// A model's run: its times and bytes, and the terms of its training rates.
 struct ModelRun {
   ModelCosts costs;
   TrainingTerms training;

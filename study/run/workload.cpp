@@ -73,7 +73,7 @@ void give_costs_per_rank(io::Config& config, int v0) {
     if (numbers) numbers->scalar = times(numbers->scalar, v0);
   if (costs.overlap && is_scalar(costs.overlap->duration))
     costs.overlap->duration.scalar = times(costs.overlap->duration.scalar, v0);
-  // What follows costs.per would follow it from here on.
+  // A memory.per that follows costs.per would change with it.
   if (!config.given.has("memory.per")) io::mark_given(config, "memory.per");
   costs.per = cost::Per::Rank;
   io::mark_given(config, "costs.per");
@@ -124,7 +124,7 @@ int chunks_of(const io::Config& config) {
   const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
   try {
     return params_of(config, found).chunks;
-  } catch (const ScheduleError&) {  // the alias refuses the shape, which whoever makes the schedule is told
+  } catch (const ScheduleError&) {  // the alias refuses the shape; making the schedule says so
     const Requirements& requirements = found.generator->requirements;
     return config.chunks.value_or(schedules::default_chunks(requirements, config.options.variant));
   }
