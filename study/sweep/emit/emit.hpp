@@ -1,12 +1,12 @@
 #pragma once
 
-// Job files: a sweep in shards for a cluster's scheduler, and the merge behind it (docs/cluster.md). Text from a description;
+// Job files: a sweep in shards for a cluster's scheduler, and the merge after it (docs/cluster.md). Text from a description;
 // nothing is read, written or started.
 //
 // Every shard runs `sweep ... --shard i/n --resume -o out.i-of-n.jsonl`, with n as a number in the file: a task that is requeued, or
 // started once more by hand (`sbatch --array=3,5 out.slurm`), goes on with the very same shard.
 //
-// Paths stand as they were given. Relative ones are taken from `folder`, which the job enters first, wherever it is submitted from.
+// Paths are written as they were given. Relative ones are taken from `folder`, which the job enters first, wherever it is submitted from.
 
 #include <string>
 #include <string_view>
@@ -15,10 +15,10 @@
 namespace pipeloom::sweep {
 
 struct JobDescription {
-  std::string program;  ///< what starts Pipeloom where the job runs: a path or a name on its PATH
+  std::string program;  ///< the command that starts Pipeloom where the job runs: a path or a name on its PATH
   std::string version;  ///< of Pipeloom; the default image of Kubernetes is named by it
   std::string folder;   ///< Slurm: where relative paths start; absolute
-  /// Behind `sweep`, one entry per word, not quoted: the grid and the options that decide what is computed. Without
+  /// Words after `sweep`, one entry per word, not quoted: the grid and the options that decide what is computed. Without
   /// -o, -j, --shard and --resume.
   std::vector<std::string> arguments;
   std::string out;  ///< the merged result
@@ -58,7 +58,7 @@ inline constexpr int kMaxKubernetesShards = 10'000;
 /// "image", "claim", "mount", "namespace", "cpu", "memory".
 [[nodiscard]] std::vector<std::string> kubernetes_keys();
 
-/// The file of shard `index`, a number or what a shell makes one of: "out.jsonl" becomes "out.3-of-7.jsonl".
+/// The file of shard `index`, a number or a shell's text for one: "out.jsonl" becomes "out.3-of-7.jsonl".
 [[nodiscard]] std::string shard_path(std::string_view out, std::string_view index, int shards);
 
 }  // namespace pipeloom::sweep

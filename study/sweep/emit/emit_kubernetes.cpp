@@ -1,4 +1,4 @@
-// Kubernetes: an indexed Job, and a Job behind it. https://kubernetes.io/docs/concepts/workloads/controllers/job
+// Kubernetes: an indexed Job, and a Job after it. https://kubernetes.io/docs/concepts/workloads/controllers/job
 
 #include <fmt/format.h>
 

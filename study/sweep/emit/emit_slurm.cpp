@@ -1,4 +1,4 @@
-// Slurm: an array job, and a job behind it.
+// Slurm: an array job, and a job after it.
 
 #include <fmt/format.h>
 
@@ -59,8 +59,8 @@ void require_slurm_takes(const JobDescription& job) {
                                  shortened(job.folder, 80)));
 }
 
-/// What both files begin with. The folder stands twice: for the log, and because Slurm runs a job in /tmp, with no more
-/// than a note, where a node lacks it.
+/// The first lines of both files. They name the folder twice: for the log, and because Slurm runs a job in /tmp, with no
+/// more than a note, if a node lacks the folder.
 std::string slurm_head(const JobDescription& job, std::string_view comment, std::string_view name,
                        std::string_view log) {
   return fmt::format(

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the job files of every scheduler have in common: the commands in them, quoted.
+// Common parts of the job files of every scheduler: the commands in them, quoted.
 
 #include <string>
 #include <string_view>
@@ -25,11 +25,11 @@ void require_plain(const JobDescription& job);
 /// How many shards run at the same time.
 [[nodiscard]] int shards_at_once(const JobDescription& job);
 
-/// The merge of every shard's file. It may run twice (a node that died behind it), and the result's name was free when
-/// the job was written: hence --force.
+/// The merge of every shard's file. It has --force, since it may run twice (a node that died after it), and the result's
+/// name was free when the job was written.
 [[nodiscard]] std::string merge_command(const JobDescription& job);
 
-/// The shard whose number is in the shell's variable i; `threads` stands behind -j.
+/// The shard whose number is in the shell's variable i; `threads` comes after -j.
 [[nodiscard]] std::string shard_command(const JobDescription& job, std::string_view threads);
 
 }  // namespace pipeloom::sweep

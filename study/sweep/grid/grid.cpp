@@ -194,7 +194,7 @@ std::string axes_json(const GridContent& content) {
   return out + "]";
 }
 
-/// What the files hold that a value at `key` names.
+/// Adds the content of the files that a value at `key` names.
 void add_named_files(study::Fingerprint& hash, const io::Value& value, std::string_view key) {
   for (const std::string& path : io::named_files(value, key)) {
     try {

@@ -30,7 +30,7 @@ struct Setting {
 /// A combination that holds. Reused between calls, so that its buffers are.
 struct Combination {
   std::uint64_t index = 0;
-  /// What varies, in the order of Grid::keys(): axes and zips in file order, then derived keys.
+  /// The values that vary, in the order of Grid::keys(): axes and zips in file order, then derived keys.
   std::vector<Setting> settings;
 };
 
@@ -41,7 +41,7 @@ struct GridLimits {
 
 struct GridContent;
 
-/// A grid. Cheap to copy: copies share what they know.
+/// A grid. Cheap to copy: copies share their content.
 class Grid {
  public:
   /// Reads a grid. "base" may be an object or a file, relative to the grid's folder; a base that names a costs file has it inlined.
@@ -51,7 +51,7 @@ class Grid {
   [[nodiscard]] static Grid parse(std::string_view text, const std::string& path,
                                   const GridLimits& limits = {});
   /// From options alone: `base` is a configuration document, `axes` are texts "KEY=VALUES" with VALUES a JSON value, a list
-  /// "a,b,c", or "from..to", "from..to:step"; a key given twice is an error. What `sweep --axis` makes.
+  /// "a,b,c", or "from..to", "from..to:step"; a key given twice is an error. `sweep --axis` calls it.
   [[nodiscard]] static Grid of_options(const io::Document& base, const std::vector<std::string>& axes,
                                        const GridLimits& limits = {});
 
@@ -65,13 +65,13 @@ class Grid {
   void set_scenarios(const study::ScenarioChoice& choice) { scenarios_ = choice; }
   [[nodiscard]] std::uint64_t combinations() const;
   [[nodiscard]] bool has_conditions() const;
-  /// False if a "where" excludes it. Thread-safe. Throws InputError for what an expression cannot compute, naming the combination.
+  /// False if a "where" excludes it. Thread-safe. Throws InputError, naming the combination, if an expression cannot be computed.
   bool combination(std::uint64_t index, Combination& out) const;
 
   /// The base with the combination's settings on top: what `simulate` would read. Throws InputError, which is the point's
   /// status "illegal"; messages name the key and its value. Thread-safe.
   [[nodiscard]] io::Config config(const Combination& combination) const;
-  /// The same as a document, for whoever writes it to a file or opens it in the window.
+  /// The same as a document, to write it to a file or open it in the window.
   [[nodiscard]] io::Document document(const Combination& combination) const;
   /// Identity of what runs: fingerprint of base and settings, aliases of schedules normalised, before defaults; 16 hex digits. Equal for
   /// equal configurations of different grids. Picks the shard.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is inside a Grid: shared by the files grid_*.cpp, included by nobody else.
+// Content of a Grid: shared by the files grid_*.cpp; no other file includes it.
 
 #include <array>
 #include <cstdint>
@@ -108,7 +108,7 @@ struct GridContent {
   std::shared_ptr<const Templates> templates;
 };
 
-/// Where a combination stands.
+/// Position of a combination in the grid.
 struct Position {
   const Block* block = nullptr;
   std::array<std::uint64_t, kMaxAxes> digits;  ///< value of every axis of the block

@@ -1,4 +1,4 @@
-// What reading one value of a key does to a configuration: keys know that themselves (Key::patch). A test holds it against the reader.
+// Patches of a configuration with one value of a key, by the key's own Key::patch. A test compares them with the reader.
 
 #include "study/sweep/grid/grid_keys.hpp"
 
@@ -51,12 +51,12 @@ void require_choice(const Value& value, const io::Key& row) {
     throw InputError::unknown_name(value.where(), std::string(row.path), shortened(value.text(), 64), valid);
 }
 
-/// Whether a key of this form may have the string: a quantity with its unit where numbers are taken.
+/// True if a key of this form may have the string: a quantity with its unit where numbers are taken.
 bool is_word(const io::Form& form, const std::string& text) {
   return form.is_word == nullptr || form.is_word(text);
 }
 
-/// Every key of an object that stands at `path` exists, and so on below.
+/// Throws InputError unless every key of the object at `path` exists, and so on below.
 void require_members(const Value& object, const std::string& path) {
   io::require_known_keys(object, path);
   for (std::size_t i = 0; i < object.keys().size(); ++i) {

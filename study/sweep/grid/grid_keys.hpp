@@ -1,7 +1,7 @@
 #pragma once
 
-// Which configuration keys a grid may set, and what values they take. The table of keys (sim/io/config/key.hpp) decides; whether a
-// number is in range is found by whoever reads the configuration, and is the point's status, not an error of the grid.
+// Configuration keys that a grid may set, and the values that they take. The table of keys (sim/io/config/key.hpp) decides. The reader of the
+// configuration checks that a number is in range: one that is not gives the point its status, and is no error of the grid.
 
 #include <string>
 #include <string_view>
@@ -13,9 +13,9 @@
 
 namespace pipeloom::sweep {
 
-/// A key as the command line or a hasty hand spells it, as configurations do: "--ranks", "costs.backward-input" and "Ranks" are "ranks",
-/// "costs.backward_input" and "ranks". Throws InputError at `where` for keys that no configuration has: besides the table's, these are
-/// places inside tables, "costs.backward.3" (of an array), "costs.backward.stages.3", "costs.backward.default", and "costs.overlapped.factor".
+/// A key in the spelling of configurations, from the spelling of the command line or a careless one: "--ranks", "costs.backward-input" and "Ranks"
+/// are "ranks", "costs.backward_input" and "ranks". Throws InputError at `where` for keys that no configuration has. In addition to the table's keys it
+/// takes places inside tables, "costs.backward.3" (of an array), "costs.backward.stages.3", "costs.backward.default", and "costs.overlapped.factor".
 [[nodiscard]] std::string normal_key(std::string_view key, const Where& where);
 
 /// The row of a key that normal_key() returned, or of the table that it is a place of.

@@ -249,7 +249,7 @@ void GridReader::require_once() const {
     for (const auto& axis : block.axes)
       for (const AxisKey& column : axis->columns) set.push_back({column.name, column.where});
     for (const Rule& rule : content_->derived) set.push_back({rule.name, rule.where});
-    // '.' sorts before all else that keys have, so that a part of a key, if there is any, stands right behind it.
+    // '.' sorts before every other character of keys, so that a part of a key, if there is any, comes right after it.
     std::stable_sort(set.begin(), set.end(), [](const Set& a, const Set& b) { return a.key < b.key; });
     for (std::size_t i = 1; i < set.size(); ++i) {
       if (!overlap(set[i - 1].key, set[i].key)) continue;
@@ -320,7 +320,7 @@ std::string list_text(std::string_view text, const std::string& source) {
   }
 }
 
-/// What a grid file would say in the place of these values.
+/// The text of these values as a grid file would have it.
 io::Document values_of(const std::string& text, const std::string& source) {
   if (const std::string range = range_text(text); !range.empty()) return io::Document::parse(range, source);
   if (auto whole = parsed(text, source)) {

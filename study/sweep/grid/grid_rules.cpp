@@ -1,4 +1,4 @@
-// What the expressions of a grid refer to: axes, derived keys, the base, defaults.
+// Sources of the names in a grid's expressions: axes, derived keys, the base, defaults.
 
 #include <fmt/format.h>
 
@@ -128,7 +128,7 @@ class Linker {
     return missing(number);
   }
 
-  /// A name that neither varies nor stands in the base.
+  /// The source of a name that neither varies nor is in the base.
   [[nodiscard]] Source missing(std::size_t number) const {
     const std::string& name = content_.names[number];
     if (number >= used_) return {};
@@ -153,7 +153,7 @@ class Linker {
     return out;
   }
 
-  /// Whether some block takes the default of "chunks", which depends on other names.
+  /// True if some block takes the default of "chunks", which depends on other names.
   [[nodiscard]] bool takes_default_chunks() const {
     const auto& names = content_.names;
     const auto chunks =
@@ -228,7 +228,7 @@ int default_chunks(const std::string& schedule, const io::Config& config) {
   try {
     return study::params_of(config, found).chunks;
   } catch (const ScheduleError&) {
-    // The framework refuses these parameters; so will whoever runs the point.
+    // The framework refuses these parameters; running the point says so.
     return schedules::default_chunks(found.generator->requirements, config.options.variant);
   }
 }

@@ -31,7 +31,7 @@ struct Patch {
 class Templates {
  public:
   explicit Templates(const GridContent& content);
-  /// What document_of() and read_run_config() would give, or nothing.
+  /// The configuration that document_of() and read_run_config() would give; nullopt if no template can make it.
   [[nodiscard]] std::optional<io::Config> config(const GridContent& content,
                                                  const Combination& combination) const;
 

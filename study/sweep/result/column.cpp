@@ -32,7 +32,7 @@ bool is_number_text(std::string_view json) {
   return !json.empty() && (json.front() == '-' || (json.front() >= '0' && json.front() <= '9'));
 }
 
-/// An integer and how many of its digits stand behind the point.
+/// An integer and how many of its digits come after the point.
 struct Decimal {
   std::int64_t value = 0;
   int decimals = 0;
@@ -86,7 +86,7 @@ std::string fixed_text(std::int64_t value, int decimals, bool pointed) {
   return pointed ? out + ".0" : out;
 }
 
-/// Content of a JSON string, anything else as it stands.
+/// Content of a JSON string, anything else unchanged.
 std::string plain(const std::string& json) {
   if (!json.starts_with('"')) return json;
   if (json.find('\\') == std::string::npos) return json.substr(1, json.size() - 2);

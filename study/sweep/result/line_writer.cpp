@@ -15,7 +15,7 @@
 namespace pipeloom::sweep {
 namespace {
 
-/// Whether lines with this status have metrics, and an error.
+/// True if lines with this status have metrics (an error).
 bool has_metrics(std::string_view status) {
   return status == name_of(Status::Ok) || status == name_of(Status::OverMemory);
 }

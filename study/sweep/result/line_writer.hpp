@@ -18,16 +18,16 @@ class LineWriter {
  public:
   LineWriter(ResultFormat format, Grid grid, std::vector<std::string> metrics);
 
-  /// What a file begins with: the header line and, as CSV, the columns. With line ends.
+  /// The first lines of a file: the header line and, as CSV, the columns. With line ends.
   [[nodiscard]] std::string preamble(const Header& header) const;
-  /// Appends the part of a line that follows from the grid alone, up to the status; `key` is Grid::key() of it. What
-  /// `--resume` compares byte for byte.
+  /// Appends the part of a line that follows from the grid alone, up to the status; `key` is Grid::key() of it.
+  /// `--resume` compares this part byte for byte.
   void append_identity(std::string& out, const Combination& combination, std::uint64_t point,
                        std::string_view key) const;
   /// Appends the rest of the line with its end. An error becomes valid text of at most kMaxErrorText bytes.
   void append_outcome(std::string& out, const Outcome& outcome) const;
-  /// Whether `rest` (the line without its identity and end) may have come from append_outcome(): its form is checked, and that it has
-  /// just these metrics; not their values.
+  /// True if `rest` (the line without its identity and end) may come from append_outcome(): checks its form, and that it has exactly these
+  /// metrics; not their values.
   [[nodiscard]] bool is_outcome(std::string_view rest) const;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 struct Part {
   explicit Part(const std::string& path) : name(path), reader(path) {}
 
-  /// Goes to the next line; false at the end. Throws InputError for a line that may not stand here.
+  /// Goes to the next line; false at the end. Throws InputError for a line that may not come here.
   bool advance() {
     const std::uint64_t before = line.point;
     ResultLine next;

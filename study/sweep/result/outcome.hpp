@@ -1,6 +1,6 @@
 #pragma once
 
-// What became of a point, and the lines of a piece of points: what whoever evaluates hands to whoever writes.
+// The outcome of a point, and the lines of a piece of points: evaluators hand them to the writer.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace pipeloom::sweep {
 
 using study::Status;
 
-/// What one point gave. Reused between calls.
+/// Outcome of one point. Reused between calls.
 struct Outcome {
   Status status = Status::Ok;
   /// Value texts as the report writes them, kNoValue where a point has none, parallel to the metrics asked for; empty unless status is Ok or OverMemory.

@@ -196,7 +196,7 @@ class LineParser {
   }
   [[nodiscard]] bool at_end() const { return scanner_.at_end(); }
 
-  /// What stands between the brackets that "{" has just opened, and the bracket: {key, read()} each.
+  /// Reads the members of the object that "{" has just opened, and its closing bracket: appends {key, read()} for each.
   template <class Read>
   void members(std::vector<std::pair<std::string, std::string>>& out, const Read& read) {
     if (take("}")) return;
@@ -265,7 +265,7 @@ Header parse_header(std::string_view line, const Where& where) {
   return out;
 }
 
-/// What stands in the columns of a CSV result.
+/// The columns of a CSV result.
 struct Columns {
   std::vector<std::string> keys;
   std::size_t metrics = 0;

@@ -11,7 +11,7 @@
 //
 //   point,key,<keys of the grid>,status,<metrics>,error
 //
-// with an empty cell for what a line does not have. A cell is JSON, but for texts that could not be anything else: those stand without
+// with an empty cell for what a line does not have. A cell is JSON, but for texts that could not be anything else: those are written without
 // their quotes. No cell holds a line break, so that a line is a point in both formats.
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct Header {
   std::string base_json;
   std::optional<study::ScenarioChoice> scenarios;  ///< that every point ran
   std::optional<Shard> shard;
-  /// What this program writes for a grid.
+  /// The header that this program writes for a grid.
   [[nodiscard]] static Header of(const Grid& grid, std::vector<std::string> metrics, std::uint64_t points,
                                  std::optional<Shard> shard);
   /// One line of JSON, without its end.
@@ -67,7 +67,7 @@ struct Header {
 struct ResultLine {
   std::uint64_t point = 0;
   std::string key;
-  /// What varies: {"costs.forward", "1.5"}: dotted key and compact JSON.
+  /// The values that vary: {"costs.forward", "1.5"}: dotted key and compact JSON.
   std::vector<std::pair<std::string, std::string>> config;
   std::string status;
   /// {"makespan", "33.0"}: texts of numbers.
@@ -94,7 +94,7 @@ class ResultReader {
   [[nodiscard]] const std::string& columns() const;
   /// False at the end. Throws InputError for lines that are none or end without a line break, naming the line and `sweep --resume`.
   bool next(ResultLine& out);
-  /// The text of the line that next() gave last, without its end, and where it stands.
+  /// The text of the line that next() gave last, without its end, and its place.
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] Where where() const;
 

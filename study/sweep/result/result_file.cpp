@@ -74,13 +74,13 @@ std::string shard_text(const Header& header) {
   refuse(path, "cannot go on with this file: it has another format, or its header is damaged");
 }
 
-/// Compares a file with what the grid says that it holds.
+/// Compares the lines of a file with those that the grid prescribes.
 class Verifier {
  public:
   Verifier(const Grid& grid, const LineWriter& lines, const std::optional<Shard>& shard)
       : grid_(grid), lines_(lines), shard_(shard) {}
 
-  /// Whether `line` is the one that comes next.
+  /// True if `line` is the one that comes next.
   bool is_next(std::string_view line) {
     if (!advance()) return false;
     identity_.clear();
@@ -90,7 +90,7 @@ class Verifier {
   [[nodiscard]] std::uint64_t point() const { return point_; }
 
  private:
-  /// Goes to the next point of the shard; false behind the last.
+  /// Goes to the next point of the shard; false after the last.
   bool advance() {
     while (index_ < grid_.combinations()) {
       if (!grid_.combination(index_++, combination_)) continue;
@@ -183,7 +183,7 @@ void ResultFile::verify(const std::string& preamble, const Grid& grid, const Hea
   std::string line;
   while (begun.size() < preamble.size() && source.next(line)) begun += line + (source.ended() ? "\n" : "");
   if (begun != preamble) {
-    // What a sweep leaves that was killed while it wrote its first line.
+    // A sweep that was killed while it wrote its first line leaves such a file.
     if (begun.size() < preamble.size() && preamble.compare(0, begun.size(), begun) == 0) return;
     refuse_header(path_, begun.substr(0, begun.find('\n')), header);
   }
@@ -193,7 +193,7 @@ void ResultFile::verify(const std::string& preamble, const Grid& grid, const Hea
     size_ = source.offset();
     ++found_.lines;
     found_.next_point = verifier.point() + 1;
-    // Nothing has been cut off yet, so that whoever interrupts a long check loses nothing.
+    // Nothing has been cut off yet, so that a user who interrupts a long check loses nothing.
     if (stop != nullptr && *stop) {
       goes_on_ = true;
       return;
@@ -212,7 +212,7 @@ void ResultFile::cut(std::uint64_t size) {
 }
 
 void ResultFile::append(std::string_view lines) {
-  // Here and not only in sync(): writing behind a cut would fill it with zeros and hide it.
+  // Here and not only in sync(): writing after the end of a shortened file would fill the gap with zeros and hide it.
   require_length();
   std::string_view left = lines;
   while (!left.empty()) {
@@ -226,7 +226,7 @@ void ResultFile::append(std::string_view lines) {
 
 void ResultFile::fail(int error, std::string_view written) {
   if (!regular_) throw SystemError::cannot_write(path_, std::strerror(error));
-  // The disk may hold half a line; cut behind the last whole one. If even that fails, --resume does it.
+  // The disk may hold half a line; cut after the last whole one. If even that fails, --resume does it.
   const std::size_t end = written.rfind('\n');
   size_ += end == std::string_view::npos ? 0 : end + 1;
   const bool is_cut = ::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0;

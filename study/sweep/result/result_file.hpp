@@ -15,28 +15,28 @@
 
 namespace pipeloom::sweep {
 
-/// What is to become of a file that is there already.
+/// Treatment of a file that exists already.
 enum class Existing : unsigned char { Refuse, Overwrite, Resume };
 
 /// Throws InputError if there is such a file: said before the work, not after it.
 void require_absent(const std::string& path);
 
-/// fsync: the header when the file is made, then whatever sync() is called for. A crash of the process loses nothing that was written;
-/// what a crash of the machine tears, Existing::Resume drops.
+/// A result file on the disk. Its header is synced (fsync) when the file is made, its lines by sync(). A crash of the process loses nothing
+/// that was written; lines that a crash of the machine tears are dropped by Existing::Resume.
 class ResultFile {
  public:
   /// How much of a file is sound.
   struct Found {
-    std::uint64_t lines = 0;  ///< sound lines behind the header
+    std::uint64_t lines = 0;  ///< sound lines after the header
     std::uint64_t next_point =
         0;                      ///< one above the last sound point: every point of the shard below is there
-    std::uint64_t dropped = 0;  ///< bytes behind them that were cut off
+    std::uint64_t dropped = 0;  ///< bytes after them that were cut off
   };
 
   /// Opens `path` ("-": standard output; devices and pipes are written as they are) and leaves the header as its beginning. With
-  /// Existing::Resume it reads the lines that are there: of each, point, key and configuration must be what the grid says comes next, byte
+  /// Existing::Resume it reads the lines that are there: of each, point, key and configuration must be those that come next in the grid, byte
   /// for byte, and status, metrics and error must have their form; everything from the first line that fails, or lacks its end, is cut off.
-  /// A file that ends within its header counts as empty. What is not checked are the digits of metrics and the words of errors.
+  /// A file that ends within its header counts as empty. The digits of metrics and the words of errors are not checked.
   ///
   /// Throws InputError if the file is there (Existing::Refuse), is locked by another sweep, is no result, or (Existing::Resume) belongs to
   /// another grid, version, shard, format or set of metrics: the message says which; SystemError if it cannot be written.
@@ -47,7 +47,7 @@ class ResultFile {
   ResultFile& operator=(const ResultFile&) = delete;
 
   [[nodiscard]] const Found& found() const { return found_; }
-  /// `lines`: whole lines. If the disk refuses, cuts the file behind the last whole line and throws SystemError naming the file and how to
+  /// `lines`: whole lines. If the disk refuses, cuts the file after the last whole line and throws SystemError naming the file and how to
   /// go on.
   void append(std::string_view lines);
   /// Makes sure that everything appended is on the disk, in a file that still has its name and its length. Throws SystemError.
@@ -69,20 +69,20 @@ class ResultFile {
   std::string path_;
   int descriptor_ = -1;
   bool regular_ = false;
-  bool goes_on_ = false;  ///< the file, behind size_: an interrupted check has cut nothing off
+  bool goes_on_ = false;  ///< the file goes on after size_: an interrupted check has cut nothing off
   std::uint64_t size_ = 0;
   Found found_;
 };
 
 // Pieces come in any order, the file grows in one: piece i is written once 0 .. i-1 are.
 
-/// Puts pieces in order. Not thread-safe. What waits is bounded by whoever hands out pieces: look at waiting_bytes() before the next.
+/// Puts pieces in order. Not thread-safe. The caller bounds the pieces that wait: look at waiting_bytes() before handing out the next one.
 class PrefixWriter {
  public:
   /// `first_piece`: the one that is written first.
   PrefixWriter(ResultFile& file, std::uint64_t first_piece) : file_(file), next_(first_piece) {}
-  /// Takes the lines of a piece and writes whatever is in turn. A piece that comes twice (a worker that was given up, and the one that did
-  /// its work again) is ignored. Behind a piece that is not complete nothing is written any more.
+  /// Takes the lines of a piece and writes all pieces that are next in order. A piece that comes twice (from a worker that was given up, and from the one
+  /// that did its work again) is ignored. After a piece that is not complete nothing is written any more.
   /// Throws SystemError as ResultFile::append().
   void put(std::uint64_t piece, PieceText text);
   /// The first piece that is missing.
@@ -90,7 +90,7 @@ class PrefixWriter {
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
   /// Of the pieces that are written.
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  /// One above the last point of the grid that is behind us; 0 before the first piece.
+  /// One above the last point of the written pieces; 0 before the first piece.
   [[nodiscard]] std::uint64_t end_point() const { return end_point_; }
 
  private:

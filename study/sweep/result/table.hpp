@@ -23,7 +23,7 @@ using study::Status;
 
 inline constexpr std::size_t kMaxErrorGroups = 1000;
 
-/// What kept points from having an answer: messages alike up to their numbers are one.
+/// An error because of which points have no answer: messages that differ only in their numbers are one error.
 struct ErrorGroup {
   Status status = Status::Failed;
   std::string example;  ///< the first one
@@ -31,12 +31,12 @@ struct ErrorGroup {
   std::size_t count = 0;
 };
 
-/// Whether a text begins as a sweep's result does, of either format.
+/// True if a text begins as a sweep's result does, of either format.
 [[nodiscard]] bool looks_like_result(std::string_view text);
-/// The same of a file, of which only the beginning is looked at. False for standard input and for what cannot be read.
+/// The same for a file, of which only the beginning is read. False for standard input and for a file that cannot be read.
 [[nodiscard]] bool is_result_file(const std::string& path);
 
-/// What the values of a result are in.
+/// Units of a result's values.
 struct ValueUnits {
   std::string time;          ///< "ms"; "" of the abstract unit, and if the points differ in it
   bool activations = false;  ///< sizes count activations of a stage: no point says bytes
@@ -51,14 +51,14 @@ class ResultTable {
     bool varies = false;
   };
 
-  /// An empty table to which lines are added: what read() does, and what tests do.
+  /// An empty table, to which read() and tests add lines.
   explicit ResultTable(Header header);
   /// Reads a result; `stop` is asked now and then and ends the reading early, with what there is so far. Throws InputError as
   /// ResultReader does.
   [[nodiscard]] static ResultTable read(const std::string& path, const std::function<bool()>& stop = {});
   /// Throws InputError at `where` for a status that is none.
   void add(const ResultLine& line, const Where& where);
-  /// Gives back what reading took beyond need.
+  /// Frees the memory that reading took but the table does not need.
   void finish();
 
   [[nodiscard]] const Header& header() const { return header_; }
@@ -71,9 +71,9 @@ class ResultTable {
   /// Keys of each axis, those of a zip together; what the header names twice (a union of products may) comes once. Where it names none, every
   /// key is an axis.
   [[nodiscard]] std::vector<std::vector<std::string>> axes() const;
-  /// Whether the grid calculates the key from others: it is none of an axis.
+  /// True if the grid calculates the key from others, so that it is on no axis.
   [[nodiscard]] bool is_derived(std::string_view key) const;
-  /// Whether the grid moves the two together: keys of one zip.
+  /// True if the grid moves the two together: keys of one zip.
   [[nodiscard]] bool move_together(std::string_view key, std::string_view other) const;
   /// All points of the grid are here: no shard, no part of a sweep that goes on.
   [[nodiscard]] bool is_complete() const { return rows() == header_.points; }
@@ -82,15 +82,15 @@ class ResultTable {
   /// The same. Throws InputError at `where` suggesting the nearest of all there are.
   [[nodiscard]] const Column& column(std::string_view name, const Where& where) const;
   [[nodiscard]] const Column& metric(std::string_view name, const Where& where) const;
-  /// Most frequent first, kMaxErrorGroups of them; one more without a text counts what was beyond.
+  /// Most frequent first, kMaxErrorGroups of them; one more without a text counts the rest.
   [[nodiscard]] std::vector<ErrorGroup> errors() const;
   /// [status]
   [[nodiscard]] const std::array<std::size_t, 5>& status_counts() const { return status_counts_; }
-  /// What times and sizes of all points are in.
+  /// Units of the times and sizes of all points.
   [[nodiscard]] ValueUnits units() const;
-  /// The configuration of a row, as a document that can be simulated: base and what varies.
+  /// The configuration of a row, as a document that can be simulated: the base and the row's values.
   [[nodiscard]] io::Document document(Row row) const;
-  /// What varies, without what is derived from it: "zb-h1, ranks 4"; everything that is set where nothing does.
+  /// The values that vary, without derived ones: "zb-h1, ranks 4"; all values that are set if none varies.
   [[nodiscard]] std::string title(Row row) const;
 
   [[nodiscard]] std::size_t bytes() const;

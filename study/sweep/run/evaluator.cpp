@@ -34,7 +34,7 @@ struct Evaluator::State {
   Limits limits;
   std::shared_ptr<Cache> cache;
   PointMetrics point;
-  // What the last point ran: the next one often runs the same.
+  // The schedule of the last point: the next one often runs the same.
   ScheduleKey last_key;
   std::shared_ptr<MadeSchedule> last;
 

@@ -21,10 +21,10 @@ using study::name_of;
 
 /// Metrics of a sweep that names none.
 [[nodiscard]] std::vector<std::string> default_metrics();
-/// What comes to them where points run scenarios.
+/// Further metrics of such a sweep where points run scenarios.
 [[nodiscard]] std::vector<std::string> scenario_metrics();
 
-/// What a cache did and holds.
+/// Use of a cache.
 struct CacheUse {
   std::size_t generated = 0;  ///< schedules made, and parameters refused
   std::size_t held = 0;       ///< now

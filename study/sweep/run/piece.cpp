@@ -21,7 +21,7 @@ std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-/// Runs `work` on so many threads and passes on what the first of them throws.
+/// Runs `work` on that number of threads and rethrows the first error of any of them.
 template <class Work>
 void on_threads(int threads, const Work& work) {
   std::exception_ptr error;

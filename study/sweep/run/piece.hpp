@@ -19,7 +19,7 @@ namespace pipeloom::sweep {
 
 struct Piece {
   std::uint64_t begin = 0;        ///< first combination
-  std::uint64_t end = 0;          ///< one behind the last
+  std::uint64_t end = 0;          ///< one after the last
   std::uint64_t first_point = 0;  ///< point number of the first combination in it that holds
 };
 
@@ -29,7 +29,7 @@ struct Piece {
 /// Where pieces begin. Counting conditions is done once, on all threads: memory of 8 bytes per piece.
 class Pieces {
  public:
-  /// `size`: combinations per piece, at least 1. Once `stop` is true counting ends early; whoever set it must not use the rest.
+  /// `size`: combinations per piece, at least 1. Once `stop` is true counting ends early, and the caller must not use the rest.
   /// Throws InputError for a condition that cannot be computed.
   Pieces(const Grid& grid, std::uint64_t size, int threads, const std::atomic<bool>* stop = nullptr);
   [[nodiscard]] std::uint64_t count() const;

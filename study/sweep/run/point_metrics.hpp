@@ -1,13 +1,13 @@
 #pragma once
 
-// The metrics of one point from a schedule that is there. Not for users; see study/sweep/run/evaluator.hpp.
+// The metrics of one point whose schedule is already made. Not for users; see study/sweep/run/evaluator.hpp.
 //
 //   needs                                        is found by
 //   nothing but totals, plain ops, often asked   FixedOrder
 //   nothing but totals                           Simulator without a timeline
 //   bytes that depend on time                    Simulator with a timeline
 //   copies, transfers that block or queue        study::evaluate_made()
-//   scenarios                                    study::run_scenarios(), besides
+//   scenarios                                    also study::run_scenarios()
 
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@ struct Wanted {
 [[nodiscard]] Wanted wanted_by(std::span<const study::Metric* const> metrics,
                                const std::optional<study::ScenarioChoice>& scenarios);
 
-/// What is known of a point; its metrics as far as they are wanted.
+/// Numbers of a point; its metrics as far as they are wanted.
 struct PointRun {
   Costs costs;
   MemoryModel memory;
@@ -60,7 +60,7 @@ class PointMetrics {
  public:
   PointMetrics(Wanted wanted, Limits limits) : wanted_(wanted), limits_(std::move(limits)) {}
 
-  /// What study::evaluate() would give, as far as it is wanted: of the timeline the unit only. Throws as
+  /// The numbers that study::evaluate() would give, as far as they are wanted: of the timeline the unit only. Throws as
   /// study::evaluate() does. `grown` is set if `made` became larger.
   const PointRun& measure(MadeSchedule& made, const io::Config& config, bool& grown);
 
@@ -83,7 +83,7 @@ class PointMetrics {
   std::vector<RankMemory> memory_;                   // [rank]
   std::shared_ptr<const Schedule> memory_schedule_;  // for which run_.memory was resolved,
   std::optional<cost::MemorySpec> memory_spec_;      // from this,
-  int memory_steps_ = 0;                             // for so many steps
+  int memory_steps_ = 0;                             // for that many steps
   PointRun run_;
 };
 

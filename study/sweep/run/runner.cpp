@@ -68,7 +68,7 @@ class Crew {
     }
   }
 
-  /// Every worker ends behind the point that it is at.
+  /// Ends every worker after its current point.
   void halt() {
     // Under the mutex, or a worker that is just about to wait would miss it.
     const std::lock_guard lock(mutex_);
@@ -76,8 +76,8 @@ class Crew {
     may_go_on_.notify_all();
   }
 
-  /// What has been finished since the last call, after waiting for it until `until`. `waiting`: bytes that earlier calls gave and that
-  /// are not written yet.
+  /// Waits until `until` for finished pieces and returns those finished since the last call. `waiting`: bytes of earlier calls that are
+  /// not written yet.
   Finished take(Clock::time_point until, std::size_t waiting) {
     std::unique_lock lock(mutex_);
     waiting_bytes_ = waiting + finished_bytes_;
@@ -93,7 +93,7 @@ class Crew {
     return working_ > 0 || !finished_.empty();
   }
 
-  /// Waits for the threads and passes on what the first of them has thrown.
+  /// Waits for the threads and rethrows the first error of any of them.
   void finish() {
     end();
     if (error_) std::rethrow_exception(error_);
@@ -254,7 +254,7 @@ void require_scenarios_asked(const Grid& grid, const std::vector<std::string>& m
                                  scenario_metrics().front()));
 }
 
-/// Whether some point can name a model.
+/// True if some point can name a model.
 bool names_model(const Grid& grid) {
   const auto& keys = grid.keys();
   if (std::find(keys.begin(), keys.end(), "costs.model") != keys.end()) return true;

@@ -19,7 +19,7 @@ namespace pipeloom::sweep {
 
 struct Progress {
   std::uint64_t done =
-      0;  ///< points of the grid behind us, in order; those of other shards and of earlier runs included
+      0;  ///< points of the grid that are done, in order; those of other shards and of earlier runs included
   std::uint64_t total = 0;    ///< points of the grid
   std::uint64_t resumed = 0;  ///< of `done`, those that an earlier run passed
   double seconds = 0;         ///< since the first piece was handed out
@@ -36,7 +36,7 @@ struct SweepOptions {
   Limits limits;
   /// About ten times a second, from the thread that called run_sweep(); may be empty.
   std::function<void(const Progress&)> progress;
-  /// Set by a signal: every worker ends behind the point that it is at, what is in turn is written, run_sweep() returns.
+  /// Set by a signal: every worker ends after its current point, pieces that are next in order are written, run_sweep() returns.
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -45,7 +45,7 @@ struct SweepSummary {
   std::uint64_t lines = 0;    ///< in the file now
   std::uint64_t resumed = 0;  ///< of these, those that were there before
   std::uint64_t dropped = 0;  ///< bytes of the file that --resume cut off
-  std::uint64_t reached = 0;  ///< points of the grid behind us; less than `points` if it was stopped
+  std::uint64_t reached = 0;  ///< points of the grid that are done; less than `points` if it was stopped
   Counts counts;              ///< of this run
   bool stopped = false;
   double seconds = 0;
