@@ -57,9 +57,9 @@ class App {
 
   /// One frame: takes what input it can, lets the session work, draws and shows.
   void frame();
-  /// How much time every frame stands for; 0: as much as it took. Scripts choose a step, so that they do the same everywhere.
+  /// Sets the time that each frame takes, in seconds; 0: the time that has really passed. Scripts choose a step, so that they run alike everywhere.
   void set_frame_step(double seconds) { frame_step_ = seconds; }
-  /// Whether the next frame would differ from the last: input waits, a job finished, keys are held, or widgets settle.
+  /// True if the next frame would differ from the last: input waits, a job finished, keys are held, or widgets settle.
   [[nodiscard]] bool wants_frame() const;
   /// Frames until the session quits or the platform closes, at rest while nothing changes.
   void run();

@@ -37,7 +37,7 @@ class Items {
   /// A script is about to use this item: the next frame scrolls it into view.
   void want(std::string id) { wanted_ = std::move(id); }
   [[nodiscard]] const std::string& wanted() const { return wanted_; }
-  /// Whether this is the item wanted; then it no longer is.
+  /// Returns true if this is the item wanted; then it no longer is.
   [[nodiscard]] bool take_wanted(std::string_view id) {
     if (wanted_.empty() || wanted_ != id) return false;
     wanted_.clear();

@@ -100,7 +100,7 @@ void draw_title(Ui& ui, const View& view, float width) {
   close_button(ui, view, at.x + width - close, at.y, close);
 }
 
-/// What a panel shows, with room around it.
+/// The content of a panel, with room around it.
 void draw_inside(Ui& ui, const View& view) {
   const float pad = 12 * ui.skin.scale;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(pad, pad / 2));
@@ -137,7 +137,7 @@ void draw_panel(Ui& ui, const View& view, const Area& area, bool alone) {
   ImGui::PopID();
 }
 
-/// Which panels were open in the frame before: one that was just opened comes to the front.
+/// The panels that were open in the previous frame: one that was just opened comes to the front.
 class OpenTabs : public Part {
  public:
   explicit OpenTabs(Session&) {}
@@ -168,7 +168,7 @@ class Tabs {
   }
 
  private:
-  /// Whether something asks for it: the keyboard, a script, or that it was opened just now.
+  /// True if the keyboard or a script asks for it, or it was opened just now.
   [[nodiscard]] bool is_wanted(const View& view) {
     const auto& tabs = ui_.session.part<OpenTabs>();
     return ui_.session.focus_request == view.id ||
@@ -310,7 +310,7 @@ class Carver {
  public:
   Carver(Ui& ui, const Area& all) : ui_(ui), rest_(all), all_(all) {}
 
-  /// What stands across the window has no splitter: its height is that of what it says.
+  /// Views across the whole window: they have no splitter, as their height is fixed.
   void top(const std::vector<const View*>& views) {
     for (const View* view : views) {
       const float height = std::min(kTopHeight * ui_.skin.scale, rest_.height);

@@ -12,13 +12,13 @@ namespace pipeloom::gui {
 /// Draws every open panel, and the overlays on top.
 void draw_layout(Ui& ui);
 
-// What frames the panels: the menu bar on top and the status line below.
+// The frame around the panels: the menu bar on top and the status line below.
 
 /// Of the menu bar, at scale 1.
 inline constexpr float kBarHeight = 36;
 /// Menus of the command table's groups, panels to open and close, the field that searches. REQUIRES: within BeginMenuBar.
 void draw_menu_bar(Ui& ui);
-/// What was said last, jobs under way, the time at the pointer, the run's size.
+/// The last message, jobs under way, the time at the pointer, the run's size.
 void draw_status_line(Ui& ui);
 
 }  // namespace pipeloom::gui

@@ -21,8 +21,8 @@ struct MapPlot {
   float height;
 };
 
-/// A cell that nobody won: crossed where no point has an answer, a dash where the conditions leave all points out, a frame where there is no
-/// point. As in the pages of sweeps.
+/// A cell without a winner: crossed where no point has an answer, a dash where the conditions leave all points out, a frame where there is
+/// no point. As in the pages of sweeps.
 void draw_empty_cell(const Ui& ui, sweep::CellKind kind, ImVec2 low, ImVec2 high) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = (low.y + high.y) / 2;
@@ -86,7 +86,7 @@ void draw_map_labels(Ui& ui, const sweep::WinnerMap& map, const MapPlot& plot, f
   draw_small_text(ui, ImVec2(plot.at.x, bottom + ImGui::GetTextLineHeight() + 2), ui.skin.text, map.x.key);
 }
 
-/// What a map's cell says, for the pointer.
+/// The text of a map's cell, for the pointer.
 std::string cell_text(const SweepScene& scene, std::size_t x, std::size_t y) {
   const sweep::WinnerMap& map = *scene.map();
   const sweep::MapCell& cell = map.at(x, y);

@@ -32,7 +32,7 @@ constexpr double kAsMuch = 0.99;
 /// More places than these are counted, not listed.
 constexpr std::size_t kMostListed = 3;
 
-/// What each stage, or each rank, has to do in a step.
+/// The work of each stage, or of each rank, in a step.
 std::vector<double> work_of(const RunModel& run, bool of_stages) {
   const Schedule& schedule = *run.schedule;
   std::vector<double> work(static_cast<std::size_t>(of_stages ? schedule.stages() : schedule.ranks()), 0);
@@ -327,7 +327,7 @@ void AnswerModel::compare(const Session& session) {
   baseline_ = session.baseline_run()->title();
 }
 
-/// The table speaks of the run under edit, if that comes to its end.
+/// Finds the outlook of the run under edit, from the table of schedules, if that run ends.
 void AnswerModel::look_around(Session& session) {
   const bool live = session.active < session.runs.size() && session.runs[session.active].live &&
                     !session.runs[session.active].run->hang;
@@ -349,7 +349,7 @@ void AnswerModel::find_cause(Session& session) {
   const RunModel* const now = session.active_run();
   const RunRoots* const roots =
       now == nullptr ? nullptr : session.part<Roots>().find(session, session.runs[session.active].run);
-  // While that of this run is sought, that of the run before stands, as the numbers do.
+  // Until that of this run is found, that of the previous run stays, as the numbers do.
   if (roots == nullptr && now != nullptr && has_roots(*now)) return;
   const std::uint64_t of = roots == nullptr ? 0 : roots->run->id;
   if (std::exchange(cause_of_, of) != of) cause_ = roots == nullptr ? std::nullopt : cause_answer(*roots);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a user wants to know first of the active run: how good is it, what holds it back, what would be better. Numbers for the bar over
-// the chart, and the sentences beside them.
+// The first answers that a user wants of the active run: how good it is, which limits hold it back, which schedule would be better. Numbers
+// for the bar over the chart, and the sentences next to them.
 
 #include <array>
 #include <cstdint>
@@ -49,7 +49,7 @@ struct PeakAnswer {
   [[nodiscard]] bool fits() const { return !limit || held <= *limit; }
 };
 
-/// Of one run, whatever stands beside it.
+/// The answer for one run; independent of the other runs.
 struct RunAnswer {
   std::uint64_t run = 0;  ///< RunModel::id
   TimeUnit unit = TimeUnit::Unit;
@@ -57,7 +57,7 @@ struct RunAnswer {
   Ticks step_time = 0;
   std::optional<double> tokens_per_s;
   double bubble_ratio = 0;
-  std::optional<IdleCause> largest_cause;       ///< nothing where nobody idles
+  std::optional<IdleCause> largest_cause;       ///< nothing where no rank idles
   std::array<double, kIdleCauses> shares = {};  ///< of the idle time, by cause
   std::optional<PeakAnswer> peak;
   Ticks lower_bound = 0;      ///< 0: unknown
@@ -72,7 +72,7 @@ struct RunAnswer {
 /// O(ops), and a simulation of as many where the stages differ and there are not too many. For jobs.
 [[nodiscard]] RunAnswer answer_of(const RunModel& run);
 
-/// What the table of schedules says of the one under edit.
+/// A better schedule than the one under edit, from the table of schedules.
 struct Suggestion {
   std::string schedule;
   double saves = 0;  ///< share of the step time
@@ -82,12 +82,12 @@ struct Outlook {
   std::string
       text;  ///< "zbv fits and takes 18.7 % less time"; "Nothing that fits is faster. zb-h2 would need 2.0 GB more."
 };
-/// The fastest row of the registry that fits and keeps what a step means: rows without flushes stand for such a run only. Differences below
-/// kWorthShowing are none.
+/// The fastest row of the registry that fits and keeps the meaning of a step: rows without flushes are candidates for such a run only.
+/// Differences below kWorthShowing count as none.
 [[nodiscard]] Outlook outlook_of(std::span<const ScheduleRow> rows, std::string_view now);
 inline constexpr double kWorthShowing = 0.005;
 
-/// What the bubble goes back to for the largest part.
+/// The root cause of the largest part of the bubble.
 struct CauseAnswer {
   RootKind kind = RootKind::Fill;
   std::string text;  ///< "stage 3, 1.6 x the others"
@@ -97,7 +97,7 @@ struct CauseAnswer {
   Rank rank;         ///< where it is seen
   std::string op;    ///< there, "3/3B0"; "" where it is no op's
 };
-/// Nothing where nobody idles.
+/// Returns nullopt if no rank idles.
 [[nodiscard]] std::optional<CauseAnswer> cause_answer(const RunRoots& roots);
 
 class AnswerModel : public Part {
@@ -112,7 +112,7 @@ class AnswerModel : public Part {
   [[nodiscard]] std::optional<double> change() const { return change_; }
   [[nodiscard]] const std::string& baseline() const { return baseline_; }  ///< its title
   [[nodiscard]] const Outlook& outlook() const { return outlook_; }
-  /// Whether the suggested schedule stands on the chart already.
+  /// True if the suggested schedule is on the chart already.
   [[nodiscard]] bool shows_suggestion(Session& session) const;
   /// Stacks the suggested schedule below the run; once it is there, takes it. Throws InputError where there is none.
   void show_suggestion(Session& session);
@@ -137,7 +137,7 @@ class AnswerModel : public Part {
   std::string baseline_;
   Outlook outlook_;
   std::uint64_t asked_ = 0;
-  /// What the outlook was made of: the live run, and the revision of the table.
+  /// Inputs of the outlook: the live run, and the revision of the table.
   std::uint64_t looked_run_ = 0;
   std::uint64_t looked_revision_ = 0;
 };

@@ -31,7 +31,7 @@ std::shared_ptr<const MemoryModel> memory_of(const RunModel& run) {
                     : std::make_shared<const MemoryModel>(default_memory(run.schedule->placement()));
 }
 
-/// What is played: the measured range, else all of the run.
+/// The span that is played: the measured range, else all of the run.
 Span played_span(const Session& session, const RunModel& run) {
   const Span all = run.span();
   if (!session.range) return all;
@@ -88,7 +88,7 @@ int InFlight::at(Rank rank, Ticks time) const {
          before(rank.at(), count(rank.at(), time, false)).given;
 }
 
-/// Whether an op's input came from another rank, and is there.
+/// True if an op's input came from another rank, and is there.
 bool InFlight::has_received(std::size_t op, Ticks time) const {
   const Schedule& schedule = *run_->schedule;
   const std::uint32_t producer = dependencies_->producer_of(op);
@@ -175,7 +175,7 @@ void Cursor::play_steady(Session& session) {
   steady_wanted_ = true;
 }
 
-/// What play_steady() asked for, once what repeats is known.
+/// Starts the playing that play_steady() asked for, once the steady state is known.
 void Cursor::start_steady(Session& session) {
   if (!steady_wanted_ || !in_flight_ || asked_ != session.active_run()->id) return;
   steady_wanted_ = false;
@@ -206,7 +206,7 @@ std::optional<Bytes> Cursor::held(const RunModel& run, Rank rank, Ticks time) {
   return extent.most;
 }
 
-/// What is in flight is found beside the picture.
+/// Starts the job that finds the microbatches in flight, while the picture is drawn.
 void Cursor::ask(Session& session) {
   const RunModel* now = session.active_run();
   if (now == nullptr || !time_ || asked_ == now->id) return;

@@ -17,7 +17,7 @@
 
 namespace pipeloom::gui {
 
-/// What a rank does at a moment.
+/// The ops of a rank at a moment.
 struct QueueMoment {
   std::vector<Op> now;   ///< under way
   std::vector<Op> next;  ///< the first few of its queue that did not start
@@ -75,7 +75,7 @@ class Cursor : public Part {
   [[nodiscard]] bool playing() const { return playing_; }
   /// Null until a job has made it.
   [[nodiscard]] const InFlight* in_flight() const { return in_flight_.get(); }
-  /// What the rank holds then; nothing where sizes are not known.
+  /// Bytes that the rank holds then; nullopt where sizes are not known.
   [[nodiscard]] static std::optional<Bytes> held(const RunModel& run, Rank rank, Ticks time);
 
   bool update(Session& session) override;
@@ -95,7 +95,7 @@ class Cursor : public Part {
   std::shared_ptr<const InFlight> in_flight_;
 };
 
-/// A whole run, or range, is played in so many seconds.
+/// Seconds in which a whole run, or range, is played.
 inline constexpr double kPlaySeconds = 10;
 
 }  // namespace pipeloom::gui

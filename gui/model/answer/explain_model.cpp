@@ -40,7 +40,7 @@ bool has_op(const Cause& cause, Op op, Rank rank) {
          (!cause.op_kind || *cause.op_kind == op.kind());
 }
 
-/// Whether a message between these two ranks is one that the cause speaks of.
+/// True if a message between these two ranks belongs to the cause.
 bool has_message(const Cause& cause, Rank from, Rank to) {
   if (from == to) return false;
   if (cause.kind == CauseKind::MessageTime || !cause.from) return true;
@@ -88,7 +88,7 @@ std::vector<std::size_t> ops_of(const RunModel& run, const Cause& cause) {
   return all;
 }
 
-/// What was measured: the active run, else the first such. Beside it the baseline, else the first run that was simulated.
+/// Chooses the measured run: the active one, else the first that was measured; and the prediction: the baseline, else the first simulated run.
 void ExplainModel::choose_runs(const Session& session) {
   RunPtr predicted;
   RunPtr measured;

@@ -37,7 +37,7 @@ class ExplainModel : public Part {
   /// Of the runs that measured() and predicted() name; null while it is not known.
   [[nodiscard]] const study::explain::Explanation* explanation() const { return found_.get(); }
   [[nodiscard]] const std::vector<CauseRow>& rows() const { return rows_; }
-  /// What it says above them: "measured 402.8 ms, predicted 338.0 ms: +64.8 ms (+19.17 %)".
+  /// The line above them: "measured 402.8 ms, predicted 338.0 ms: +64.8 ms (+19.17 %)".
   [[nodiscard]] const std::string& headline() const { return headline_; }
   /// Why there is none; "" while it is sought, or found.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }

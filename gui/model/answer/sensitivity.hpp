@@ -16,7 +16,7 @@
 
 namespace pipeloom::gui {
 
-/// What is made faster: whatever of these is set, together. A link is that between two ranks, both ways.
+/// The things that are made faster: all of these that are set, together. A link is that between two ranks, both ways.
 struct Faster {
   std::optional<OpKind> kind;
   std::optional<Stage> stage;
@@ -36,7 +36,7 @@ struct Sensitivity {
 /// The time of `what` on the critical path over the makespan: the same to first order, where no other chain is as long.
 [[nodiscard]] std::optional<double> path_share(const RunModel& run, const Faster& what);
 
-/// What the selected op, or the one that the selected gap waits for, suggests: its stage, its rank, its kind, the link to it.
+/// Suggestions from the selected op, or from the one that the selected gap waits for: its stage, its rank, its kind, the link to it.
 class SensitivityModel : public Part {
  public:
   explicit SensitivityModel(Session&) {}

@@ -33,7 +33,7 @@ std::string word_of(const std::string& key) {
   return word;
 }
 
-/// Keys with more than one value among the configurations, in order; the schedule stands in front anyway.
+/// Keys with more than one value among the configurations, in order; without the schedule, which comes first in every title.
 std::set<std::string> differing_keys(const std::vector<Assignments>& configs) {
   std::set<std::string> keys;
   for (const Assignments& config : configs)
@@ -87,7 +87,7 @@ Snapshot& Snapshots::find(std::string_view name) {
   throw InputError::unknown_name(Where{"snapshot"}, "snapshot", std::string(name), names);
 }
 
-/// What it is beside the snapshots before; with a number behind it where one is called so.
+/// A title that tells it from earlier snapshots; a number follows where another one has the same title.
 std::string Snapshots::fresh_name(const Assignments& config) const {
   std::vector<Assignments> configs;
   for (const Snapshot& each : all_) configs.push_back(each.config);

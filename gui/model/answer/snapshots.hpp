@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs that the user keeps as they are, so that what comes next is compared with them. A snapshot is a run and the configuration that made
-// it. It stands on the chart once the run under edit is another; changing a parameter never moves it.
+// it. It is on the chart once the run under edit is another; changing a parameter never moves it.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,8 @@ struct Snapshot {
   bool shown = true;  ///< on the chart, where it differs from the run under edit
 };
 
-/// What each of several configurations is called beside the others: its schedule, and the keys that not all of them have alike.
-/// {"1f1b", "1f1b \u00b7 transfer blocking"}; equal ones are called alike.
+/// Titles of several configurations that tell them apart: the schedule, and the keys in which they differ.
+/// {"1f1b", "1f1b \u00b7 transfer blocking"}; equal configurations have equal titles.
 [[nodiscard]] std::vector<std::string> distinct_titles(const std::vector<Assignments>& configs);
 
 class Snapshots : public Part {
@@ -57,7 +57,7 @@ class Snapshots : public Part {
   std::vector<Snapshot> all_;
   std::vector<std::uint64_t> stacked_;  // RunModel::id of those that stood on the chart in the frame before
   std::string live_title_;
-  // What it was made of: the revision of the configuration, and how often snapshots came and went.
+  // Inputs of the title: the revision of the configuration, and the number of times that snapshots changed.
   std::uint64_t titled_revision_ = 0;
   std::uint64_t titled_changes_ = 0;
   std::uint64_t changes_ = 1;

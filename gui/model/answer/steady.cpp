@@ -23,7 +23,7 @@ class Cycles {
     found.period = timeline_.start_of(middle + count) - found.start;
     found.microbatches = later_by(middle, middle + count);
     if (found.period <= 0 || found.microbatches <= 0) return std::nullopt;
-    // One period before the middle and one behind it have equal successors.
+    // All ops from one period before the middle to one after it have equal successors.
     for (std::size_t op = middle - count; op < middle + count; ++op)
       if (!repeats(op, op + count, found)) return std::nullopt;
     for (Rank other{0}; other < Rank(schedule_.ranks()); ++other)

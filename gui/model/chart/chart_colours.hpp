@@ -1,6 +1,6 @@
 #pragma once
 
-// What colour an op has in the window: palettes, ways of colouring, dimming.
+// Colours of ops in the window: palettes, ways of colouring, dimming.
 
 #include <array>
 #include <cmath>
@@ -86,7 +86,7 @@ class ChartColours {
   [[nodiscard]] bool has_chunks() const { return by_kind_.chunks() > 1; }
   /// The paint of a kind that the legend switched off, or of an op that a search left out.
   [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
-  /// What a pixel that many ops share is mixed from: the kind's own colour without shades.
+  /// The colour that a pixel of many ops is mixed from: the kind's own colour without shades.
   [[nodiscard]] Rgba kind_fill(OpKind kind) const { return kind_fills_[index_of(kind)]; }
   /// The shortest duration among the first work ops of all kinds: it says whether labels have room for letters.
   [[nodiscard]] Ticks shortest() const { return shortest_; }

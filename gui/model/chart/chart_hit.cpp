@@ -1,4 +1,4 @@
-// What is at a point of the chart, and where a thing of the chart is.
+// The thing at a point of the chart, and the place of a thing of the chart.
 
 #include <algorithm>
 

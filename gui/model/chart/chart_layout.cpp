@@ -247,7 +247,7 @@ class Builder {
     out_.body = {y, out_.plot.y1 - y};
   }
 
-  /// Folded ranks stand from `from` to `y`, if that is further down: the last one takes what their name still needs.
+  /// Makes the last of the folded ranks between `from` and `y` high enough for their name; returns the new end. Does nothing if there are none.
   double end_fold(const ChartBlock& block, double from, double y) {
     const double missing = std::round(kFoldedHeight * scale_) - (y - from);
     if (y <= from || missing <= 0 || out_.rows.size() == block.first_row) return y;

@@ -48,7 +48,7 @@ struct Strip {
   friend bool operator==(const Strip&, const Strip&) = default;
 };
 
-/// The strips of a rank's row, from the top. A message is under way between ranks: its bar stands in the sender's Send and the
+/// The strips of a rank's row, from the top. A message is under way between ranks: its bar is drawn in the sender's Send and the
 /// receiver's Receive strip.
 enum class ChartLane : std::uint8_t { Work, Copies, Send, Receive, Memory };
 inline constexpr std::size_t kChartLanes = 5;
@@ -74,10 +74,10 @@ struct ChartBlock {
   /// Its own ruler, below the title, where the one on top says nothing of its times: one of them is in abstract units, the other is not.
   /// Height 0 elsewhere.
   Strip ruler;
-  /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones stand before all blocks.
+  /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones come before all blocks.
   std::size_t first_row = 0;
   std::size_t last_row = 0;
-  /// [rank] its row of these, where rows do not stand by number; kNoRow if it is none of them. Empty where they do.
+  /// [rank] its row of these, where rows are not in order of rank; kNoRow if it is none of them. Empty where they are.
   std::vector<std::size_t> row_by_rank = {};
   static constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 };
@@ -109,7 +109,7 @@ struct HeaderButtons {
   Box collapse;
 };
 
-/// What is at a point.
+/// The thing at a point.
 struct Hit {
   ChartArea area = ChartArea::None;
   /// An index of ChartLayout::blocks.
@@ -141,7 +141,7 @@ struct ChartLayout {
   /// Row headers on the left, ops in the plot, both as tall as the pinned and the scrolling rows together.
   Box headers;
   Box plot;
-  /// The part of the plot's height in which rows scroll; above it stand the pinned ones.
+  /// The part of the plot's height in which rows scroll; the pinned ones are above it.
   Strip body;
   /// Memory of one rank of each run, below the rows; empty where it is not shown.
   Box memory;
@@ -170,7 +170,7 @@ struct ChartLayout {
     return range.start + (x - plot.x0) / plot.width() * range.length();
   }
   [[nodiscard]] double ticks_per_pixel() const { return range.length() / plot.width(); }
-  /// Where a time stands on the minimap.
+  /// The x of a time on the minimap.
   [[nodiscard]] double minimap_x_of(double time) const {
     return minimap.x0 + (time - span.start) / span.length() * minimap.width();
   }
@@ -183,7 +183,7 @@ struct ChartLayout {
   [[nodiscard]] const ChartRow* row_of(std::uint64_t run, Rank rank) const;
   /// The rows that any pixel of the plot shows: pinned ones, then of [pinned_rows, rows.size()).
   [[nodiscard]] bool is_visible(const ChartRow& row) const;
-  /// What of a strip of `row` is inside the plot.
+  /// The part of a strip of `row` that is inside the plot.
   [[nodiscard]] Box clipped(const ChartRow& row, const Strip& strip) const;
 
   /// All rows of a run that are in sight, empty if none is.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the chart keeps between frames, and what other features may hand to it.
+// State of the chart that lasts between frames, and that other features may set.
 
 #include <cstdint>
 #include <map>
@@ -49,8 +49,8 @@ class ChartPart : public Part {
   /// The paints of a run as the session wants them now; kept until that changes.
   [[nodiscard]] const ChartColours& colours_of(const Session& session, const RunModel& run);
 
-  /// The rank whose memory stands under the rows: the selected one, else the one that its memory presses most, which is kept. No value where
-  /// nothing is known of memory.
+  /// The rank whose memory is drawn under the rows: the selected one, else the one that its memory presses most, which is kept. No value
+  /// where nothing is known of memory.
   [[nodiscard]] std::optional<Rank> memory_rank(const Session& session, const RunModel& run);
 
   /// Forgets what belongs to runs that are gone, and asks for slack where it is shown.

@@ -135,7 +135,7 @@ std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline
   const RunModel* other = are_comparable(run, baseline) ? baseline : nullptr;
   std::vector<BadgePart> out;
   add_step(out, run, other);
-  // What part of an unfinished step was idle means nothing.
+  // An unfinished step has no meaningful share of idle time.
   if (!run.partial.empty()) out.push_back({" \u00b7 " + run.partial, BadgePart::Tone::Worse, 0});
   if (run.metrics && !run.hang) {
     add_bubble(out, run, other);

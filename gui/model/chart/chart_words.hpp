@@ -16,7 +16,7 @@ namespace pipeloom::gui {
 [[nodiscard]] std::string legend_text(OpKind kind);
 /// A duration with a unit that suits it and at most four digits: "12.5 ms", "3 units".
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
-/// "units", "ms": what stands behind a number in the run's own unit.
+/// "units", "ms": the word after a number in the run's own unit.
 [[nodiscard]] std::string_view unit_word(TimeUnit unit);
 /// A part of what the heading of a run says at its end.
 struct BadgePart {
@@ -27,8 +27,8 @@ struct BadgePart {
   int group = 0;
 };
 /// "986.0 ms" " -18.7 %" " \u00b7 bubble 6.5 %" " -17.5" " \u00b7 peak 56.8 GB" " +0.4 GB": numbers, each with the difference from the baseline;
-/// " baseline" behind those of that one. Differences are left out where `baseline` is null or times cannot be compared; of a run that hangs
-/// there is nothing but the time that it came to.
+/// " baseline" after those of the baseline. Differences are left out where `baseline` is null or times cannot be compared; a run that hangs
+/// has nothing but the time at which it stops.
 [[nodiscard]] std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline);
 [[nodiscard]] std::string badge_text(const RunModel& run, const RunModel* baseline);
 
@@ -39,11 +39,11 @@ struct RunHeading {
 };
 /// `title` is what the stack calls it; a shape at its end is not said twice.
 [[nodiscard]] RunHeading heading_of(const RunModel& run, const std::string& title);
-/// What is written into a gap: "warmup \u00b7 175 ms".
+/// The text inside a gap: "warmup \u00b7 175 ms".
 [[nodiscard]] std::string gap_words(const RunModel& run, const IdleSpan& gap);
 /// Of its step time: -1 where it is shorter than the baseline's, 1 where it is longer, 0 else.
 [[nodiscard]] int change_of(const RunModel& run, const RunModel* baseline);
-/// What a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
+/// The text that a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
 [[nodiscard]] std::string op_tooltip(const RunModel& run, std::size_t position);
 /// The same for a gap of `rank`: cause, duration, start and end.
 [[nodiscard]] std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap);

@@ -1,4 +1,4 @@
-// What a gap waited for, and ops and gaps by their names.
+// Causes of gaps, and ops and gaps by their names.
 
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap) {
 
 namespace {
 
-/// What the rank's next op waits for, and what would help.
+/// Says what the rank's next op waits for, and which change would help.
 std::string neighbour_text(const GapCause& cause, const RunModel& run) {
   const int rank = cause.rank.value();
   if (cause.before == OpWalk::kNone) {

@@ -98,7 +98,7 @@ void zoom_at(Session& session, double share, double steps, Gesture gesture) {
   const TimeRange range = clamped(wanted, span_of_runs(session));
   if (range == session.view.range) return;
   navigation.remember(session, gesture);
-  // At a limit the sum stays behind, or as many steps back would do nothing.
+  // Past a limit the sum is reset, or as many steps back would do nothing.
   if (range.length() == wanted.length())
     run->steps = sum;
   else

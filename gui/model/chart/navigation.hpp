@@ -16,7 +16,7 @@
 
 namespace pipeloom::gui {
 
-/// What a change of the view belongs to. Changes of the same kind in a row are one entry of the history: a burst of the wheel, a key
+/// The cause of a change of the view. Changes of the same kind in a row are one entry of the history: a burst of the wheel, a key
 /// that is held, a drag. Jumps are an entry each.
 enum class Gesture : std::uint8_t { Jump, Wheel, Held, Drag };
 
@@ -60,7 +60,7 @@ class Navigation : public Part {
     double steps = 0;
   };
   std::optional<ZoomRun> zoom_;
-  /// What F centred on last, and the view that it made.
+  /// The thing that F centred on last, and the view that it made.
   struct Focus {
     Span span;
     TimeRange result;

@@ -7,7 +7,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// What a map by run has for this one; null where it has nothing.
+/// The entry of a map by run for this run; null where it has none.
 template <class Map>
 auto found_in(const Map& map, const RunModel& run) {
   const auto found = map.find(run.id);

@@ -98,7 +98,7 @@ void OpWalk::add_all(Dependencies& out, OpKind kind, Op like) const {
     add(out, kind, stage, like, like.slice(), Link::Sum);
 }
 
-/// What waits for the last stage's activation, for S or for T beyond the op's own stage.
+/// Adds the ops that wait for the last stage's activation, for S or for T beyond the op's own stage.
 void OpWalk::add_readers(Dependencies& out, Op op) const {
   const std::int32_t last = schedule_->stages() - 1;
   if (op.kind() == OpKind::Forward && op.stage().value() == last)
@@ -116,12 +116,12 @@ Link link_of(TensorKind tensor) {
   return tensor == TensorKind::Gradient ? Link::Gradient : Link::Activation;
 }
 
-/// What an op of the same pass hands to those that use its result.
+/// The kind of result that an op of the same pass gives to its users.
 Link link_from(const KindRow& used) {
   return kAwaitedCopies.has(used.kind) ? Link::Reload : link_of(used.makes.tensor);
 }
 
-/// Slices attend to those before them, and go backward after those behind them.
+/// Slices attend to earlier slices, and go backward after later ones.
 int slice_before(const KindRow& row) {
   return step_to(row.waits_for.stage);
 }
@@ -183,7 +183,7 @@ std::vector<Neighbour> OpWalk::predecessors(const RunModel& run, std::size_t pos
   const auto add_needs = [&](std::size_t member) {
     for (const Dependency& need : needs(op_at(run, member))) {
       const std::size_t at = base + need.index;
-      // Within a group nobody waits for another.
+      // Within a group no op waits for another.
       if (at >= first && at < last) continue;
       out.push_back({at, need.link, arrival(run, base, need.index, member - base)});
     }

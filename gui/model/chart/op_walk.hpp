@@ -24,7 +24,7 @@ namespace pipeloom::gui {
 
 /// Why one op comes after another.
 enum class Link : std::uint8_t {
-  Queue,       ///< stands in front of it in its rank's queue
+  Queue,       ///< comes before it in its rank's queue
   Activation,  ///< output of F for the next stage's F, or for its own backward, R, O
   Gradient,    ///< of B or I, for the stage before, or for its own W
   Slice,       ///< its neighbour slice of the same microbatch
@@ -65,8 +65,8 @@ class OpWalk {
   /// Everything that waits for the op: dependencies in order of their start, then the queue's next entry of its sort.
   [[nodiscard]] std::vector<Neighbour> successors(const RunModel& run, std::size_t position) const;
 
-  /// What `[` and `]` go to: the binding predecessor; of the successors the dependency that starts first, else the queue's. kNone at the
-  /// ends.
+  /// The ops that `[` and `]` go to: the binding predecessor; of the successors the dependency that starts first, else the queue's. kNone at
+  /// the ends.
   [[nodiscard]] std::size_t back(const RunModel& run, std::size_t position) const;
   [[nodiscard]] std::size_t forward(const RunModel& run, std::size_t position) const;
 
@@ -97,7 +97,7 @@ class OpWalk {
   std::vector<std::uint32_t> index_;      // [(table * stages + stage) * units + unit]
 };
 
-// Without an index, O(log ops), or O(ops of the rank) for ops that copies stand between.
+// Without an index, O(log ops), or O(ops of the rank) for ops with copies between them.
 
 [[nodiscard]] Op op_at(const RunModel& run, std::size_t position);
 [[nodiscard]] int step_at(const RunModel& run, std::size_t position);
@@ -119,13 +119,13 @@ class OpWalk {
 /// "2/0F7", as find_op reads it.
 [[nodiscard]] std::string op_name(const RunModel& run, std::size_t position);
 
-/// What a gap of the first step waited for.
+/// The cause of a gap of the first step.
 struct GapCause {
   IdleSpan span;
   Rank rank;
   /// The op that the rank ran next; kNone: none is left.
   std::size_t before = OpWalk::kNone;
-  /// What that op's entry waited for longest, be it the reason or not; kNone: nothing but its own rank.
+  /// The op that the next op's entry waited for longest, be it the reason or not; kNone: nothing but its own rank.
   std::size_t producer = OpWalk::kNone;
   Link link = Link::Queue;
   Ticks produced = 0;  ///< end of the producer
@@ -135,7 +135,7 @@ struct GapCause {
   bool explains = false;
   /// By how much the producer may be faster until something else holds the op up; 0 where it does not help by itself.
   Ticks room = 0;
-  /// What holds it up then; kNone: the rank itself is free no sooner.
+  /// The op that holds it up then; kNone: the rank itself is free no sooner.
   std::size_t next_producer = OpWalk::kNone;
 };
 [[nodiscard]] GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap);

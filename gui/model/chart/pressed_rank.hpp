@@ -12,7 +12,7 @@ namespace pipeloom::gui {
 /// Of ranks with limits the one that has least left, else the fullest; no value where nothing is known of memory. O(ranks).
 [[nodiscard]] std::optional<Rank> pressed_rank(const RunModel& run);
 
-/// What is held on it, with a word for what is counted: "56.8 GB", "8 activations".
+/// The amount held on it, with the word for its unit: "56.8 GB", "8 activations".
 [[nodiscard]] std::string held_text(const MemoryModel& memory, Bytes held);
 
 }  // namespace pipeloom::gui

@@ -25,7 +25,7 @@ struct RunRoots {
   std::vector<RootCause> causes;
 };
 
-/// Whether they are sought: not of runs that hang, of those that are still being analysed, or with more ops than kMostRootOps.
+/// True if root causes are sought: not for runs that hang, that are still being analysed, or that have more ops than kMostRootOps.
 [[nodiscard]] bool has_roots(const RunModel& run);
 inline constexpr std::size_t kMostRootOps = std::size_t{1} << 19;
 

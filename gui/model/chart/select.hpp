@@ -1,7 +1,7 @@
 #pragma once
 
-// What is selected, and from there to something else. Selecting makes the op's run the active one and, where asked, moves as little as
-// needed to have it in sight.
+// The selection, and steps from it to other things. Selecting makes the op's run the active one and, where asked, moves the view as little
+// as needed to show it.
 
 #include <optional>
 
@@ -14,16 +14,16 @@ enum class Reveal : std::uint8_t { No, Yes };
 
 /// REQUIRES: the run is open and has this op or gap.
 void select_op(Session& session, const OpRef& op, Reveal reveal);
-/// An op that the active run does not come to, as it hangs. Does nothing where it ends.
+/// Selects an op that the active run does not reach, as it hangs. Does nothing where it ends.
 void select_waiting(Session& session, Op op);
 void select_gap(Session& session, const GapRef& gap, Reveal reveal);
-/// What is selected by an op or a gap, else the active run; null if nothing is open.
+/// The run of the selected op or gap, else the active run; null if nothing is open.
 [[nodiscard]] RunPtr selected_run(const Session& session);
 /// The rank that the selection is on; no value without one.
 [[nodiscard]] std::optional<Rank> selected_rank(const Session& session);
 
-/// Where steps from op to op begin: the selected op; of a selected gap the op behind it (in front of it, if it is the last); else the op
-/// in the middle of the view on the first rank. No value where there are no ops.
+/// The op where steps from op to op begin: the selected op; of a selected gap the op after it (before it, if the gap is the last); else the
+/// op in the middle of the view on the first rank. No value where there are no ops.
 [[nodiscard]] std::optional<OpRef> current_op(const Session& session);
 
 /// Along the rank's queue; the first step selects the current op if none is.
