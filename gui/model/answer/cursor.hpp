@@ -1,7 +1,7 @@
 #pragma once
 
-// A moment of the active run: what every rank holds then, runs, and has before it. It is put anywhere, steps from one start of an op to the next, and plays, over
-// the measured range where there is one.
+// A moment of the active run: the bytes, the running ops and the next ops of every rank. It can be put anywhere, steps from one start of
+// an op to the next, and plays, over the measured range where there is one.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be done with the thing under the pointer: for each kind of thing a list of commands (context.def), with the thing as their argument.
+// Commands for the thing under the pointer: for each kind of thing a list of commands (context.def), with the thing as their argument.
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ class ContextMenu : public Part {
  public:
   explicit ContextMenu(Session&) {}
 
-  /// What stands at a point of the chart, selected where it can be; the menu opens for it. Nothing for what has no menu.
+  /// Opens the menu for the thing at a point of the chart, and selects it where it can be selected. Does nothing for a thing without a menu.
   void open_at(Session& session, const ChartLayout& layout, const Hit& hit);
   /// For an op anywhere: it is selected.
   void open_op(Session& session, const OpRef& op);
@@ -52,7 +52,7 @@ class ContextMenu : public Part {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  /// What {op} and its like stand for.
+  /// Values of {op} and the other names.
   struct Thing {
     std::string op = {};
     std::string rank = {};

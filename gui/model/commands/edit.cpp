@@ -31,7 +31,7 @@ std::pair<Rank, Op> parse_place(const char* command, std::string_view text) {
   return {Rank(static_cast<std::int32_t>(*rank)), *op};
 }
 
-/// What the argument names, or else the selected op.
+/// The op that the argument names, or else the selected op.
 std::pair<Rank, Op> place_or_selected(Session& session, const char* command, std::string_view text) {
   if (text.empty()) return session.part<ScheduleEditor>().selected(session);
   return parse_place(command, text);

@@ -35,7 +35,7 @@ void start_features(Session& session) {
   (void)session.part<WhatIf>();
   (void)session.part<SensitivityModel>();
   (void)session.part<FindModel>();
-  // Their panels may stand behind others.
+  // Their panels may be hidden by others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();
   (void)session.part<ExplainModel>();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What works without a panel of its own, from the first frame on.
+// Features that work without a panel of their own, from the first frame on.
 
 #include "gui/model/session/session.hpp"
 

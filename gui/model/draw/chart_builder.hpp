@@ -36,7 +36,7 @@ class ChartListBuilder {
     Box clip = {};  ///< of the strip, inside the plot
     bool labels = false;
     bool letters = false;
-    /// What was drawn last as a box: the next op may need a line, or a hole, in front of it.
+    /// The box that was drawn last: the next op may need a line, or a hole, in front of it.
     Ticks end = -1;
     float x1 = 0;
     Rgba edge = 0;

@@ -50,7 +50,7 @@ double ChartListBuilder::add_legend_note(double x, std::string_view text, Draw d
   return end + 14 * scale_;
 }
 
-/// What the shades of a kind tell apart.
+/// Explains the shades of a kind.
 double ChartListBuilder::add_legend_shades(double x) {
   const ChartBlock* shaded = nullptr;
   int shades = 1;

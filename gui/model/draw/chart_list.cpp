@@ -59,7 +59,7 @@ ChartInk make_ink(bool dark) {
   const draw::Surface& surface = draw::surface_of(theme);
   const draw::Tokens& tokens = draw::tokens_of(theme);
   ChartInk ink;
-  // Figures stand on white paper, the chart of the light window beside white panels.
+  // Figures are on white paper, the chart of the light window next to white panels.
   ink.background = rgba(tokens.ground);
   ink.row = rgba(surface.row);
   ink.grid = rgba(surface.grid);
@@ -176,7 +176,7 @@ void ChartListBuilder::add_axis(const Box& ruler, TimeUnit unit, const std::vect
         ink_.muted);
 }
 
-/// What of a block is in the body: from its title to the next.
+/// The part of a block that is in the body: from its title to the next.
 Strip ChartListBuilder::body_of(std::size_t block) const {
   const bool last = block + 1 == layout_.blocks.size();
   const double from = std::max(layout_.blocks[block].title.y, layout_.body.y);
@@ -204,7 +204,7 @@ void ChartListBuilder::add_rulers() {
   }
 }
 
-/// Dot, name, shape, and at the end what the run comes to.
+/// Adds dot, name, shape, and at the end the results of the run.
 void ChartListBuilder::add_titles() {
   for (const ChartBlock& block : layout_.blocks) {
     const Box box{layout_.headers.x0, std::max(block.title.y, layout_.body.y), layout_.plot.x1,
@@ -240,7 +240,7 @@ double ChartListBuilder::add_heading(const ChartBlock& block, const Box& box) {
   return x + fonts_.small.width(shape);
 }
 
-/// What the run comes to, as much of it as the heading leaves room for.
+/// Adds the results of the run, as many of them as the heading has room for.
 void ChartListBuilder::add_badge(const ChartBlock& block, const Box& box, double title_end) {
   const OpenRun* open = session_.baseline_run();
   std::vector<BadgePart> parts = badge_parts(*block.run, open == nullptr ? nullptr : open->run.get());
@@ -293,14 +293,14 @@ int ChartListBuilder::name_every(const ChartRow& row) const {
   return every;
 }
 
-/// What names are left out by: the rank where rows stand by number, so that names stay put while ranks are folded; else the row.
+/// The number by which names are left out: the rank where rows are in order of rank, so that names stay put while ranks are folded; else the row.
 int ChartListBuilder::place_of(const ChartRow& row) const {
   if (session_.view.order.by_number()) return row.rank.value();
   return static_cast<int>(&row - layout_.rows.data()) - static_cast<int>(layout_.blocks[row.block].first_row);
 }
 
-/// Folded ranks that follow each other share a name: "ranks 0-7", or how many they are where they do not stand by number. It is written
-/// by the first of them.
+/// Adjacent folded ranks share a name: "ranks 0-7", or their number where they are not in order of rank. The first visible one of them
+/// writes it.
 void ChartListBuilder::add_folded_name(const ChartRow& row) {
   const ChartBlock& block = layout_.blocks[row.block];
   const auto at = static_cast<std::size_t>(&row - layout_.rows.data());
@@ -317,7 +317,7 @@ void ChartListBuilder::add_folded_name(const ChartRow& row) {
     return;
   const int from = layout_.rows[first].rank.value();
   const int to = layout_.rows[last].rank.value();
-  // By number, ranks that are hidden or pinned may be missing between them; in another order those missing may stand anywhere.
+  // In order of rank, hidden or pinned ranks may be missing between them; in another order the missing ones may be anywhere.
   bool by_number = session_.view.order.by_number() || to - from == static_cast<int>(last - first);
   for (std::size_t i = first; i < last; ++i)
     by_number = by_number && layout_.rows[i + 1].rank > layout_.rows[i].rank;

@@ -1,10 +1,10 @@
 #pragma once
 
-// The chart as plain shapes: a pass over what is visible fills vectors that are kept from frame to frame, and the view hands them to
-// whatever draws. Cost follows pixels, not ops.
+// The chart as plain shapes: a pass over the visible part fills vectors that are kept from frame to frame, and the view gives them to
+// the renderer. Cost follows pixels, not ops.
 //
-// Painted in this order: ground, strips, quads, lines, outlines, labels, arrows, front and its outlines, front labels. All but the maps,
-// the ruler and titles is clipped to the plot by the model, arrows by whoever draws. Pixels are the window's.
+// Painted in this order: ground, strips, quads, lines, outlines, labels, arrows, front and its outlines, front labels. The model clips
+// all but the maps, the ruler and titles to the plot; the renderer clips arrows. Pixels are the window's.
 //
 // Level of detail. A row with at most two ops per pixel is drawn op by op; ops narrower than kNarrow pixels, and rows with more, are a
 // strip of texels (gui/model/draw/hatch.hpp), as opaque as their pixel is busy; where kinds share pixels, bands of their colours.
@@ -125,7 +125,7 @@ class StripCache {
   /// Run, rank, lane.
   using Row = std::tuple<std::uint64_t, int, int>;
 
-  /// `look` stands for everything else that values depend on. REQUIRES: columns >= 1.
+  /// `look` is a fingerprint of everything else that values depend on. REQUIRES: columns >= 1.
   void begin_frame(std::uint64_t look, double ticks_per_pixel, std::int64_t first, int columns) {
     // Sums of floating point: the same scale may differ in its last digits.
     const bool same_scale = std::abs(ticks_per_pixel - scale_) <= 1e-12 * scale_;

@@ -50,7 +50,7 @@ double ChartListBuilder::hatch_step() const {
   return std::max(1.0, std::round(scale_));
 }
 
-/// Everything that colours depend on, besides time and row.
+/// Fingerprints everything that colours depend on, other than time and row.
 void ChartListBuilder::begin_strips() {
   Fingerprint look;
   const ViewState& view = session_.view;
@@ -195,7 +195,7 @@ void ChartListBuilder::add_dense_gaps(const RowLane& lane, const Rgba* texels) {
   }
 }
 
-/// What a search found, as bars of two pixels at least.
+/// Adds the matches of a search, as bars of two pixels at least.
 void ChartListBuilder::add_dense_matches(const RowLane& lane, Lane which) {
   const Timeline& timeline = lane.run->timeline;
   const StepSlice steps = lane.run->op_track->steps(lane.row->rank, from_, to_, which);
@@ -311,7 +311,7 @@ void ChartListBuilder::add_minimap() {
   add_minimap_window(inner);
 }
 
-/// What is outside of the view is veiled, what is inside framed.
+/// Veils the part outside of the view, and frames the part inside.
 void ChartListBuilder::add_minimap_window(const Box& inner) {
   const double x0 = std::clamp(layout_.minimap_x_of(from_), inner.x0, inner.x1);
   const double x1 = std::clamp(std::max(layout_.minimap_x_of(to_), x0 + 3), inner.x0, inner.x1);

@@ -11,7 +11,7 @@
 
 namespace pipeloom::gui {
 
-// What a rank holds, as a curve below its ops.
+// The memory that a rank holds, as a curve below its ops.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// What lies on top of the ops.
+// Shapes on top of the ops.
 
 #include <fmt/format.h>
 
@@ -155,7 +155,7 @@ void ChartListBuilder::add_dependencies() {
     if (one.link != Link::Queue) arrow(selected.op, one.position, ink_.muted, thin);
 }
 
-/// Where a rank of a run that hangs stands still.
+/// The x at which a rank of a run that hangs stops.
 double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
   const Ticks last = standstill(run, rank);
   const double x = layout_.x_of(static_cast<double>(last));
@@ -164,7 +164,7 @@ double ChartListBuilder::stop_of(const RunModel& run, Rank rank) const {
   return x <= layout_.plot.x1 + 1 ? std::min(x, edge) : x;
 }
 
-/// From where a rank stands still to where the rank that it waits for does.
+/// Draws arrows from the point where a rank stops to the point where the rank that it waits for does.
 void ChartListBuilder::add_waits(const ChartBlock& block) {
   const WaitGraph<Op>& graph = block.run->hang->graph;
   const std::vector<std::size_t> order = reading_order(graph);

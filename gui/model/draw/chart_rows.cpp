@@ -14,7 +14,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// On each side of the word of a gap that nobody looks at: only the wide ones say what they are.
+/// On each side of the word of a gap that is neither selected nor under the pointer: only the wide ones have a word.
 constexpr double kGapAir = 44;
 
 }  // namespace
@@ -48,7 +48,7 @@ void ChartListBuilder::add_row(const ChartRow& row) {
   }
 }
 
-/// What a rank did not come to: outlines, behind the last op that ran.
+/// Outlines of the ops that a rank did not reach, after the last op that ran.
 void ChartListBuilder::add_waiting(const RowLane& lane) {
   const RunModel& run = *lane.run;
   each_waiting(run, lane.row->rank, standstill(run, lane.row->rank), [&](Op op, Ticks start, Ticks end) {
@@ -92,7 +92,7 @@ void ChartListBuilder::add_ops(RowLane& lane, Lane which) {
   if (gaps) add_gaps(lane);
 }
 
-/// Between neighbours that touch stands a line; a gap too short for a pixel is a hole of one.
+/// Draws a line between neighbours that touch; a gap too short for a pixel is a hole of one.
 void ChartListBuilder::add_edge(RowLane& lane, Ticks start, float x) {
   if (lane.end < 0 || x > lane.x1) return;
   const Rgba colour = start > lane.end ? ink_.row : lane.edge;
@@ -165,7 +165,7 @@ void ChartListBuilder::add_hatching(const ChartQuad& box, OpKind kind, Rgba text
   }
 }
 
-// Idle time is empty, or tinted by its cause; its word stands in it where it is looked at or wide.
+// Idle time is empty, or tinted by its cause; its word is written in it where it is looked at or wide.
 
 void ChartListBuilder::add_gaps(const RowLane& lane) {
   for (const IdleSpan& gap : gaps_in(lane, from_, to_)) add_gap(lane, gap, from_, to_);
@@ -188,7 +188,7 @@ bool ChartListBuilder::is_looked_at(const RowLane& lane, const IdleSpan& gap) co
 }
 
 void ChartListBuilder::add_gap(const RowLane& lane, const IdleSpan& gap, double from, double to) {
-  // A run that hangs has no causes yet: its arrows say why it stands still.
+  // A run that hangs has no causes yet: its arrows say why it stops.
   if (lane.run->hang) return;
   const double x0 = std::round(layout_.x_of(std::max(static_cast<double>(gap.start), from)));
   const double x1 = std::round(layout_.x_of(std::min(static_cast<double>(gap.end), to)));

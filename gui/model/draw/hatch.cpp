@@ -9,11 +9,11 @@
 namespace pipeloom::gui {
 namespace {
 
-/// So many columns of one kind beside each other are drawn as they are; fewer belong to the bands that they touch.
+/// This many neighbouring columns of one kind are drawn as they are; fewer belong to the bands that they touch.
 constexpr std::size_t kPlain = 4;
-/// Bands are as wide as the shares of so many columns to each side: enough for straight edges.
+/// Bands are as wide as the shares of this many columns to each side: enough for straight edges.
 constexpr std::size_t kAround = 12;
-/// So many neighbours have the same bands.
+/// This many neighbours have the same bands.
 constexpr std::int64_t kShared = 4;
 static_assert(kAround + kShared + kPlain <= kHatchMargin);
 constexpr auto kPeriod = static_cast<std::int64_t>(kHatch);

@@ -25,7 +25,7 @@ inline constexpr std::size_t kHatchMargin = 20;
 
 /// Writes the texels of columns, of which the first is number `first` of all, so that bands go on where the view moves; a band moves by
 /// one texel every `step` columns. `shares` are those that each of `colours` takes of a column, [column * colours + colour], with
-/// kHatchMargin columns more before and behind. REQUIRES: colours.size() <= kHatch, step >= 1.
+/// kHatchMargin columns more before and after. REQUIRES: colours.size() <= kHatch, step >= 1.
 void hatch(std::span<const float> shares, std::span<const Rgba> colours, std::int64_t first, int step,
            std::span<HatchedTexel> out);
 

@@ -101,7 +101,7 @@ void click_chart(Session& session, const ChartLayout& layout, const ChartPress& 
   }
 }
 
-/// Comes behind the click that the first of the two was; `press` is that one.
+/// Called after the click that the first of the two was; `press` is that one.
 void double_click_chart(Session& session, const ChartLayout& layout, const Hit& at, const ChartPress& press) {
   if (at.area == ChartArea::Legend && at.kind) {
     // The first click of the two has hidden it or shown it again.
@@ -197,7 +197,7 @@ class PointerEvent {
   }
   [[nodiscard]] const Hit& hit() const { return *part_.hit; }
 
-  /// What is under the pointer now: hover, the line of time, where keys zoom.
+  /// Finds the thing under the pointer now: hover, the line of time, where keys zoom.
   void look() {
     part_.hit = layout_.hit(event_.x, event_.y);
     const bool over_plot = in_time(hit()) && event_.x >= layout_.plot.x0 && event_.x < layout_.plot.x1;
@@ -235,7 +235,7 @@ class PointerEvent {
     return area == ChartArea::Overview || area == ChartArea::ScrollBar;
   }
 
-  /// What a motion means that began where the button went down.
+  /// The meaning of a motion that began where the button went down.
   [[nodiscard]] Drag kind_of_drag() const {
     const ChartArea area = part_.press_.hit.area;
     const bool left = part_.press_.button == MouseButton::Left;
@@ -251,7 +251,7 @@ class PointerEvent {
     return Drag::Measure;
   }
 
-  /// Whether the button went down on the time cursor's handle.
+  /// True if the button went down on the time cursor's handle.
   [[nodiscard]] bool on_handle() const {
     const std::optional<double>& cursor = session_.part<ChartPart>().cursor;
     return cursor && std::abs(layout_.x_of(*cursor) - part_.press_.x) <= kCursorReach * layout_.scale;

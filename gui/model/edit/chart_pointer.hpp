@@ -1,6 +1,6 @@
 #pragma once
 
-// What the mouse does in the chart.
+// Actions of the mouse in the chart.
 //
 //   on ops       click selects, double click fits; on a gap the same
 //   in the rows  left drag measures a range, Alt + drag and middle drag zoom to it, right drag pans, Shift + click extends the range
@@ -57,7 +57,7 @@ struct ChartPress {
   double scroll = 0;
 };
 
-/// What the chart draws of the pointer.
+/// The parts of the pointer's state that the chart draws.
 class PointerPart : public Part {
  public:
   explicit PointerPart(Session&) {}
@@ -80,14 +80,14 @@ class PointerPart : public Part {
 
   /// Where the pointer is; no value outside of the chart.
   std::optional<Hit> hit;
-  /// Time under the pointer, where the line through all rows stands; no value outside of plot and ruler.
+  /// Time under the pointer, where the line through all rows is; no value outside of plot and ruler.
   std::optional<double> time;
   Drag drag = Drag::None;
   /// The op whose end is under the pointer: a drag takes it along.
   std::optional<OpRef> edge;
   /// The stretch that a Zoom or NewWindow drag has covered so far, in ticks, start <= end.
   std::optional<TimeRange> band;
-  /// Where the rank that a Rank drag holds would stand.
+  /// The place that the rank of a Rank drag would get.
   std::optional<RankDrop> drop;
 
  private:

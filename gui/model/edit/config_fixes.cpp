@@ -1,4 +1,4 @@
-// What would make a refused configuration legal.
+// Changes that would make a refused configuration legal.
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ SchedulePtr schedule_of(const Assignments& assignments) {
   }
 }
 
-/// Whether the costs fit the schedule.
+/// True if the costs fit the schedule.
 bool fits(const Assignments& assignments, const Schedule& schedule) {
   try {
     const io::Config given = config_of(assignments);
@@ -176,7 +176,7 @@ void Search::try_leaving_out() {
   if (empty() && !names.empty()) (void)attempt("leave out " + names, bare);
 }
 
-/// Whether the configuration's schedule takes its shape; what else is wrong with it is said elsewhere.
+/// True if the configuration's schedule takes its shape; other faults are reported elsewhere.
 bool takes_shape(const Assignments& assignments) {
   try {
     const io::Config config = config_of(assignments);
@@ -188,7 +188,7 @@ bool takes_shape(const Assignments& assignments) {
   }
 }
 
-/// Whether the configuration gives the key one whole number.
+/// True if the configuration gives the key one whole number.
 bool is_count(const io::Key& key, const io::Config& config) {
   if (key.type == io::KeyType::Count) return key.has(config);
   return key.type == io::KeyType::GroupSize && key.has(config) && !config.options.group_size->is_list();

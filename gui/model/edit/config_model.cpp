@@ -74,10 +74,10 @@ std::string preset_path(const std::string& name) {
 constexpr std::chrono::milliseconds kGesture{700};
 constexpr std::size_t kUndoSteps = 500;
 
-/// What comes up at the very first start: the textbook's schedule, small enough to count along.
+/// The example of the very first start: the textbook's schedule, small enough to count along.
 const Assignments kExample = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
 
-/// What a simulation comes to.
+/// The result of a simulation.
 struct Outcome {
   ShownRun shown;
   std::string problem;
@@ -115,7 +115,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   }
 }
 
-/// "error: ", in front or behind the place, says nothing in a panel.
+/// Removes "error: ", before or after the place: a panel does not need it.
 std::string without_prefix(std::string text) {
   const std::string_view word = "error: ";
   const std::size_t at = text.find(word);

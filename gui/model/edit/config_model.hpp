@@ -51,16 +51,16 @@ struct Fix {
 /// and microbatches. Just the next one where none of 2 ranks + 16 is taken, or the schedule is a file. Makes nothing.
 [[nodiscard]] int next_taken(const Assignments& assignments, const std::string& path, int from, int by,
                              int least, int most);
-/// What a fix makes of a configuration.
+/// The configuration with a fix applied.
 [[nodiscard]] Assignments with_fix(Assignments assignments, const Fix& fix);
 
 class ConfigModel : public Part, public Undoable {
  public:
-  /// Begins with an example, unless files are being opened whose names stood on the command line: one of them may be a configuration.
+  /// Begins with an example, unless files are being opened whose names were on the command line: one of them may be a configuration.
   explicit ConfigModel(Session& session);
 
   [[nodiscard]] const Assignments& assignments() const { return now_; }
-  /// What a key is set to, as people type it; "" if it is not. Keys below one that holds an object ("options.recompute.keep") are found in it.
+  /// The value of a key, as people type it; "" if it is not set. Keys below one that holds an object ("options.recompute.keep") are found in it.
   [[nodiscard]] std::string value(const std::string& path) const;
   [[nodiscard]] bool is_set(const std::string& path) const { return !value(path).empty(); }
 
@@ -102,7 +102,7 @@ class ConfigModel : public Part, public Undoable {
   [[nodiscard]] const std::vector<Fix>& fixes() const { return fixes_; }
   /// Changes with every edit.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
-  /// Whether what is on screen is of this revision.
+  /// True if the picture on screen is not yet of the latest revision.
   [[nodiscard]] bool pending() const { return shown_revision_ != revision_; }
 
   /// RunModel::id of the run that the latest simulation gave; 0 before the first. Another live run was edited by hand since.

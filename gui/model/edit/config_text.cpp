@@ -13,7 +13,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// What has an option of its own.
+/// Returns the option of a key that has one of its own, else "".
 std::string option_of(const std::string& path) {
   for (const char* name : {"schedule", "ranks", "microbatches", "chunks"})
     if (path == name) return std::string("--") + name;
@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> in_order(const Assignments& ass
   return out;
 }
 
-/// Whether leaving the key out means the same. Options are not looked at: their defaults depend on schedule, alias and chunks.
+/// True if leaving the key out means the same. Options are not looked at: their defaults depend on schedule, alias and chunks.
 bool is_default(const Assignments& assignments, const std::string& path, const std::string& value) {
   const io::Key* key = io::find_config_key(path);
   if (key == nullptr || key->group == io::KeyClass::Shape || key->group == io::KeyClass::Option) return false;

@@ -40,7 +40,7 @@ Scale factor_at(const cost::ScaleSpec& spec, std::size_t index) {
   return index < spec.array.size() ? spec.array[index] : kUnitScale;
 }
 
-/// What rank_scale and stage_scale make of a stated time of this op.
+/// The factor by which rank_scale and stage_scale change a stated time of this op.
 Scale scale_of_slot(const RunModel& run, Rank rank, Op op) {
   const cost::CostSpec& costs = run.effective->costs;
   return multiply_divide(factor_at(costs.rank_scale, rank.at()),
@@ -149,7 +149,7 @@ std::string scales_text(const RunModel& run, Rank rank, Ticks before, Ticks afte
   return text + "]";
 }
 
-/// Whether costs measured on other stages were dealt out to these: rows of the configuration then name other stages.
+/// True if costs measured on other stages were dealt out to these: rows of the configuration then name other stages.
 bool is_dealt(const RunModel& run) {
   const auto& origins = run.effective->origins;
   return std::any_of(origins.begin(), origins.end(),

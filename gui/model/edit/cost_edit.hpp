@@ -23,12 +23,12 @@ enum class CostScope : std::uint8_t { StageKind, Op, Rank };
 /// Why the op's duration cannot be changed so, in a sentence that says what can; "" where it can.
 [[nodiscard]] std::string cost_refusal(const RunModel& run, std::size_t position, CostScope scope);
 
-/// `from`, the configuration that `run` was made of, with another duration of the op at `position`, and of what the scope has besides.
-/// REQUIRES: cost_refusal() has nothing to say; duration >= 0.
+/// `from`, the configuration that `run` was made of, with another duration of the op at `position`, and of the other ops of the scope.
+/// REQUIRES: cost_refusal() is ""; duration >= 0.
 [[nodiscard]] Assignments with_duration(const Assignments& from, const RunModel& run, std::size_t position,
                                         CostScope scope, Ticks duration);
 
-/// What a schedule file and the costs that it runs with come to as a configuration. REQUIRES: run.effective, and run.file is a schedule.
+/// A schedule file and the costs that it runs with, as a configuration. REQUIRES: run.effective, and run.file is a schedule.
 [[nodiscard]] Assignments assignments_of_file(const RunModel& run);
 
 }  // namespace pipeloom::gui

@@ -25,7 +25,7 @@ constexpr ParamGroupRow kGroups[] = {
     {ParamGroup::Stragglers, "stragglers", "Stragglers", "", "all ranks equal"},
     {ParamGroup::Model, "model", "Model", "", "none"}};
 
-/// A row for a key whose path does not say what people call it, or that stands in another group than its prefix says. `kind` is the letter
+/// A row for a key whose path does not say what people call it, or that is in another group than its prefix says. `kind` is the letter
 /// of the ops without which it means nothing; `always` gives it a row whatever holds.
 struct ParamRow {
   std::string_view path;
@@ -137,7 +137,7 @@ std::optional<std::string> common_entry(std::string_view text) {
   return std::string(first);
 }
 
-/// A number with a unit behind it: "23.6ms", "80 GiB".
+/// Splits a number from the unit after it: "23.6ms", "80 GiB".
 ShownValue split_unit(std::string_view value) {
   const std::size_t digits = value.find_first_not_of("0123456789.+-eE");
   if (digits == std::string_view::npos || digits == 0) return {std::string(value), ""};
@@ -238,7 +238,7 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (key.unit == "1e9 bit/s") return {shown.text, "Gbit/s"};
   if (key.unit == "time_unit")
     return {shown.text, time_unit == "unit" ? (*number == 1 ? "unit" : "units") : std::string(time_unit)};
-  // A handful are counted activations, whose size nobody stated.
+  // A few are counted activations, whose size is not stated.
   constexpr double kFew = 1000;
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the parameters panel speaks of configuration keys: in which group a key stands, what it is called, which keys are worth a row even
-// while they have their defaults, and how a value reads. What a key is, takes and means stands in its own row (sim/io/config/keys.cpp).
+// How the parameters panel names configuration keys: the group of a key, its label, the keys that have a row even while they have their
+// defaults, and how a value reads. The meaning of a key and the values that it takes are in its own row (sim/io/config/keys.cpp).
 
 #include <cstdint>
 #include <span>
@@ -24,7 +24,7 @@ struct ParamGroupRow {
   std::string_view head;  ///< "Costs"
   /// The key whose value the head tells: what times are for, how transfers behave.
   std::string_view told;
-  /// What the head says of a group without a row; "" for the value of `told`.
+  /// The text in the head of a group without a row; "" for the value of `told`.
   std::string_view at_rest;
 };
 
@@ -33,13 +33,13 @@ struct ParamGroupRow {
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
 /// "Microbatches m": the head of the group says the rest.
 [[nodiscard]] std::string label_of(const io::Key& key);
-/// Whether the key has a row even where nobody set it, with ops of these kinds in the schedule.
+/// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
 
-/// Whether the panel says the key's value without a row of it: in a group's head, or as the unit of other values.
+/// True if the panel shows the key's value without a row of it: in a group's head, or as the unit of other values.
 [[nodiscard]] bool is_told_elsewhere(const io::Key& key);
 
-/// A value as the field shows it while nobody types: the number, and its unit beside it in the quieter colour.
+/// A value as the field shows it while it is not edited: the number, and its unit next to it in the quieter colour.
 struct ShownValue {
   std::string text;
   std::string unit;
@@ -48,7 +48,7 @@ struct ShownValue {
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
 
-/// What holds for keys that nobody set, in the run that is on screen.
+/// Values of keys that are not set, in the run that is on screen.
 class HeldValues : public Part {
  public:
   explicit HeldValues(Session&) {}

@@ -22,7 +22,7 @@ namespace pipeloom::gui {
 /// The queues at one time: cheap to copy, safe to hand to a job.
 struct QueueSnapshot {
   std::shared_ptr<const Schedule> base;
-  /// By rank: the queues that differ, `joined` bits as they stand.
+  /// By rank: the queues that differ, with their `joined` bits.
   std::map<int, std::shared_ptr<const std::vector<Op>>> queues;
 
   [[nodiscard]] std::span<const Op> queue(Rank rank) const;
@@ -48,25 +48,25 @@ class QueueEdits {
   [[nodiscard]] std::span<const Op> queue(Rank rank) const { return now_.queue(rank); }
   /// The entry that holds an op; no value if the rank's queue has none. O(queue).
   [[nodiscard]] std::optional<QueueEntry> find(Rank rank, Op op) const;
-  /// No value behind the end. O(queue).
+  /// Returns nullopt past the end. O(queue).
   [[nodiscard]] std::optional<QueueEntry> entry_at(Rank rank, std::size_t position) const;
   [[nodiscard]] std::size_t num_entries(Rank rank) const;
 
   // The edits. Each throws InputError, and changes nothing, where it cannot be done: it names the rank and what is allowed. Whether the
   // schedule still runs afterwards is validate()'s question.
 
-  /// Puts the entry of `op` at `position`, its place after the edit. What stands between moves up by one.
+  /// Puts the entry of `op` at `position`, its place after the edit. The entries between move up by one.
   void move(Rank rank, Op op, std::size_t position);
   /// Takes a W out of its queue, alone or out of its group.
   void remove_weight(Rank rank, Op op);
-  /// Puts a W in front of the entry that stands at `position`; the number of entries puts it at the end. It must not stand anywhere.
+  /// Puts a W before the entry at `position`; the number of entries puts it at the end. REQUIRES: no queue has it.
   void insert_weight(Rank rank, Op op, std::size_t position);
   /// Every op of the group becomes an entry of its own, in the group's order.
   void split(Rank rank, Op op);
-  /// One overlapped group of the entry of `op` and the one behind it; forwards come first, as everywhere.
+  /// Joins the entry of `op` and the next one in one overlapped group; forwards come first, as everywhere.
   void join_next(Rank rank, Op op);
 
-  /// The W that remove_weight() took out and that stand nowhere now, with their ranks, in order of removal. O(edits).
+  /// The W that remove_weight() took out and that no queue has now, with their ranks, in order of removal. O(edits).
   [[nodiscard]] std::vector<std::pair<Rank, Op>> removed_weights() const;
 
   [[nodiscard]] bool can_undo() const { return done_ > 0; }

@@ -284,7 +284,7 @@ std::string ScheduleEditor::refusal() const {
   return why + "\nThe picture is that of the order before. Esc or Ctrl+Z takes the edit back.";
 }
 
-/// What is missing stands in the picture still; the rest has a name.
+/// Finds the ops that the refusal names. Missing ones are left out: the picture still shows them.
 void ScheduleEditor::find_refused(const Session& session) {
   constexpr std::size_t kMost = 16;
   refused_ops_.clear();
@@ -411,7 +411,7 @@ void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
   const std::size_t step = drag_->op / schedule.num_ops() * schedule.num_ops();
   const auto begin = schedule.queue_begin(rank);
   const auto end = schedule.queue_end(rank);
-  // The first entry whose middle is behind the pointer. Starts rise along a queue, and all ops of a group share theirs.
+  // The first entry whose middle is right of the pointer. Starts rise along a queue, and all ops of a group share theirs.
   std::size_t low = begin;
   for (std::size_t high = end; low < high;) {
     const std::size_t middle = low + (high - low) / 2;
@@ -441,7 +441,7 @@ void ScheduleEditor::drop(Session& session) {
   const auto from = edits_->find(drag->rank, drag->name);
   const auto anchor = edits_->find(drag->rank, *drag->anchor);
   if (!from || !anchor) return;
-  // In front of the anchor is one less where the op comes from the left of it: it leaves a place behind.
+  // The place before the anchor is one less where the op comes from the left of it, as the op leaves its own place empty.
   std::size_t to = anchor->position;
   if (!drag->behind && from->position < anchor->position) --to;
   move(session, drag->rank, drag->name, to);

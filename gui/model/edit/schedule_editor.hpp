@@ -26,9 +26,9 @@
 
 namespace pipeloom::gui {
 
-/// What became of the queues after an edit.
+/// The result of an edit of the queues.
 struct EditOutcome {
-  /// What ScheduleEditor::revision() was when the job was started.
+  /// ScheduleEditor::revision() when the job was started.
   std::uint64_t revision = 0;
   /// Null where there is nothing to simulate: structural errors, or messages that hang.
   RunPtr run;
@@ -62,7 +62,7 @@ class ScheduleEditor : public Part, public Undoable {
   void end();
   /// Shows the run from before the edits again, and stops editing.
   void discard(Session& session);
-  /// The selected op of the active run and its rank, be it one that a run which hangs does not come to; no value without one.
+  /// The selected op of the active run and its rank, even an op that a run which hangs does not reach; no value without one.
   [[nodiscard]] static std::optional<std::pair<Rank, Op>> find_selected(const Session& session);
   /// The rank and op that edits without an argument work on: those of find_selected(). Throws InputError without them.
   [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
@@ -101,7 +101,7 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] const RunModel& before() const { return *before_; }
   /// RunModel::id of the run that edits change; 0 if none.
   [[nodiscard]] std::uint64_t shown() const { return shown_; }
-  /// What the latest finished job found. While another job is under way it speaks of older queues.
+  /// The result of the latest finished job. While another job is under way it is of older queues.
   [[nodiscard]] const EditOutcome& outcome() const { return outcome_; }
   [[nodiscard]] bool pending() const { return editing() && outcome_.revision != revision_; }
 
@@ -120,13 +120,13 @@ class ScheduleEditor : public Part, public Undoable {
     std::size_t op = 0;
     Rank rank;
     Op name;
-    /// Where it goes: in front of this op, or behind it.
+    /// The op before which, or after which if `behind`, it goes.
     std::optional<Op> anchor;
     bool behind = false;
     Ticks time = 0;
   };
   void edited(Session& session);
-  /// What every change of the queues brings with it, undone ones too.
+  /// Follows every change of the queues, undone ones too.
   void changed(Session& session);
   void evaluate(Session& session);
   void take(Session& session, EditOutcome outcome);
@@ -150,7 +150,7 @@ class ScheduleEditor : public Part, public Undoable {
 /// The whole schedule of a run: of one that hangs, what it was given and not only what ran.
 [[nodiscard]] const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run);
 
-/// Validates and simulates: the job behind every edit. `title` is that of the run. Throws nothing.
+/// Validates and simulates: the job after every edit. `title` is that of the run. Throws nothing.
 [[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config,
                                         const std::string& title, const RunModel& before);
 

@@ -153,7 +153,7 @@ WhatIf::Shown WhatIf::shown(const Session& session) const {
   if (open == nullptr) return out;
   const RunModel& now = *open->run;
   out.lines.push_back("step " + what_if_text(whole_step(*held.before), whole_step(now), unit));
-  // Costs do not change queues, and where an order depends on them the op may stand elsewhere.
+  // Costs do not change queues, and where an order depends on them the op may be elsewhere.
   const Op wanted = op_at(*held.before, held.position);
   if (held.position < now.timeline.start.size() && op_at(now, held.position) == wanted)
     out.op = OpRef{now.id, held.position};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What if an op took another time? Its edge is dragged, or a slider moved: the configuration changes, the picture follows, and one undo
-// brings back what was.
+// Changes of an op's time. Its edge is dragged, or a slider moved: the configuration changes, the picture follows, and one undo
+// restores the earlier state.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ class WhatIf : public Part {
   /// Takes hold of an op's duration. False where it cannot change, which is then said. A schedule file that runs with costs becomes the
   /// configuration under edit.
   bool begin(Session& session, const OpRef& op);
-  /// The op takes `duration` now, and with it what the scope has besides. REQUIRES: held().
+  /// The op takes `duration` now, and so do the other ops of the scope. REQUIRES: held().
   void change(Session& session, Ticks duration, CostScope scope);
   /// As long as it would be `ticks` later or earlier than it was, on round numbers of this many ticks or less.
   void stretch(Session& session, double ticks, double ticks_per_pixel, CostScope scope);
@@ -30,7 +30,7 @@ class WhatIf : public Part {
   void cancel(Session& session);
   [[nodiscard]] bool held() const { return held_.has_value(); }
 
-  /// What is dragged, for the picture and its words. REQUIRES: held().
+  /// The op that is dragged, for the picture and its words. REQUIRES: held().
   struct Shown {
     std::optional<OpRef> op;  ///< as the run on screen has it; nothing while its schedule has none such
     Ticks old_end = 0;        ///< where it ended before
