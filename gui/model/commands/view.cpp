@@ -70,7 +70,7 @@ std::vector<bool> parse_ranks(std::string_view text, int ranks) {
   return shown;
 }
 
-/// The height of rows that the chart draws now, at scale 1.
+/// The height of a row now, at scale 1.
 double height_now(Session& session) {
   if (session.view.row_height > 0) return session.view.row_height;
   const ChartLayout& layout = session.part<ChartPart>().layout;

@@ -69,7 +69,7 @@ void for_each_visible(const RunModel& run, const std::vector<bool>& shown, Span 
     }
 }
 
-/// What pictures colour by themselves; the rest has colours of its own (export_colours).
+/// The colouring of pictures; other colours are given as own colours (export_colours).
 draw::ColourBy colour_by(GanttColour colour) {
   if (colour == GanttColour::Stage) return draw::ColourBy::Stage;
   if (colour == GanttColour::Microbatch) return draw::ColourBy::Microbatch;
@@ -80,7 +80,7 @@ draw::Theme theme_of(const Session& session, const ExportOptions& options) {
   return options.dark.value_or(session.preferences.dark) ? draw::Theme::Dark : draw::Theme::Light;
 }
 
-/// What a picture of a run looks like, but for its range and colours of its own.
+/// The look of a picture of a run, other than its range and own colours.
 draw::SceneOptions scene_of(const Session& session, const RunModel& run, const ExportOptions& options) {
   const Preferences& preferences = session.preferences;
   const ViewState& view = session.view;
@@ -163,7 +163,7 @@ std::string caption_of(Session& session, const ExportOptions& options, Span rang
   return out;
 }
 
-/// What a run's heading in the window says at its end, a text for each number.
+/// The results at the end of a run's heading in the window, a text for each number.
 std::vector<std::string> results_of(const RunModel& run, const OpenRun* baseline) {
   std::vector<std::string> out;
   for (const BadgePart& part : badge_parts(run, baseline == nullptr ? nullptr : baseline->run.get())) {

@@ -34,7 +34,7 @@ struct ExportSize {
 };
 
 struct ExportOptions {
-  /// What is visible (time range, ranks that are not hidden), or the whole runs.
+  /// Only the visible part (time range, ranks that are not hidden), or the whole runs.
   bool view_only = false;
   /// Leaves the other runs on screen out of a picture.
   bool active_only = false;
@@ -46,20 +46,20 @@ struct ExportOptions {
   std::optional<bool> dark;
 };
 
-/// What a writer needs of a session, and nothing that changes meanwhile: made on the frame thread, used by a job.
+/// The data that a writer needs of a session, which nothing changes meanwhile: made on the frame thread, used by a job.
 struct ExportJob {
   struct Run {
     RunPtr run;
     draw::SceneOptions scene;
-    /// What ops look like, where pictures have no such colours by themselves; null elsewhere.
+    /// Colours of ops, where pictures have no such colours by themselves; null elsewhere.
     std::shared_ptr<const draw::OwnColours> colours;
     /// [rank]: whether tables have its rows.
     std::vector<bool> shown;
   };
   ExportOptions options;
-  /// What tables are of.
+  /// The run that tables show.
   Run active;
-  /// What pictures show, from the top.
+  /// The runs that pictures show, from the top.
   std::vector<Run> stack;
   /// Some run is coloured by kind, as its slack is not known.
   bool without_slack = false;
@@ -71,22 +71,22 @@ struct ExportJob {
 /// The format of an export: by the path's extension. Throws InputError naming those there are.
 [[nodiscard]] const io::Format& export_format(const std::string& path);
 
-/// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and whatever `convert` writes from times. Throws
-/// InputError for a file that is there and may not be replaced, for other extensions (naming those there are), for pictures that are too large and, before
-/// anything is computed, for texts above io::kMaxTimelineBytes; SystemError if the disk refuses.
+/// Writes by the path's extension: .svg, .png, .pdf, .csv (a row per op), .jsonl, .trace.json and every format that `convert` writes from
+/// times. Throws InputError for a file that is there and may not be replaced, for other extensions (naming those there are), for pictures that
+/// are too large and, before anything is computed, for texts above io::kMaxTimelineBytes; SystemError if the disk refuses.
 void write_export(const ExportJob& job, const std::string& path, io::Overwrite overwrite);
-/// What is written, where that is not plain: "3 runs", "1f1b p=4 m=8, the active one of 3 runs"; else "".
+/// Describes what is written, where that is not plain: "3 runs", "1f1b p=4 m=8, the active one of 3 runs"; else "".
 [[nodiscard]] std::string what_is_written(const Session& session, const ExportJob& job,
                                           const std::string& path);
 
-/// What a picture will show, for who is about to write it: "2 runs, 0 ms to 41.2 ms, dark, 3 marks, cursor".
+/// Describes the picture to the user who is about to write it: "2 runs, 0 ms to 41.2 ms, dark, 3 marks, cursor".
 [[nodiscard]] std::string picture_content(Session& session, const ExportOptions& options);
 
 /// The rows that are visible as a table with tabs, heading first: rank, op, start, end, duration; for the clipboard. At most `most` rows,
 /// in order of rank and start.
 [[nodiscard]] std::string visible_rows(Session& session, std::size_t most = 100'000);
 
-/// What the dialog for exports holds.
+/// State of the dialog for exports.
 class ExportPart : public Part {
  public:
   explicit ExportPart(Session&) {}

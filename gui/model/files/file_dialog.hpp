@@ -42,7 +42,7 @@ class FileDialog : public Part {
   [[nodiscard]] bool shows_all() const { return all_; }
   void show_all(bool all);
 
-  /// What the filter leaves, in order.
+  /// The entries that pass the filter, in order.
   [[nodiscard]] const std::vector<FolderEntry>& entries() const { return shown_; }
   [[nodiscard]] std::size_t chosen() const { return chosen_; }
   void choose(std::size_t entry) { chosen_ = entry; }

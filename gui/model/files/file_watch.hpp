@@ -15,7 +15,7 @@
 
 namespace pipeloom::gui {
 
-/// What stat() says of a file.
+/// The fields of stat() that tell if a file has changed.
 struct FileStamp {
   std::int64_t size = 0;
   std::int64_t modified_ns = 0;

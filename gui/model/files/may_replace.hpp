@@ -1,6 +1,6 @@
 #pragma once
 
-// Commands that write a file leave an existing one alone unless the word --force stands behind its name, as on the command line.
+// Commands that write a file leave an existing one alone unless the word --force follows its name, as on the command line.
 
 #include <filesystem>
 #include <string>
@@ -13,14 +13,14 @@ namespace pipeloom::gui {
 
 inline constexpr std::string_view kForce = " --force";
 
-/// Whether `text`, a file's name and perhaps " --force", may replace the file; takes the word off.
+/// Returns Overwrite::Yes if `text`, the name of a file, ends with " --force", and takes the word off.
 [[nodiscard]] inline io::Overwrite take_force(std::string_view& text) {
   if (!text.ends_with(kForce)) return io::Overwrite::No;
   text.remove_suffix(kForce.size());
   return io::Overwrite::Yes;
 }
 
-/// Whether a button that writes `path` would replace a file, and so must say so.
+/// True if a button that writes `path` would replace a file, and so must say so.
 [[nodiscard]] inline bool is_there(const std::string& path) {
   std::error_code none;
   return std::filesystem::is_regular_file(path, none);

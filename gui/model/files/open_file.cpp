@@ -85,8 +85,8 @@ std::string ends_early(const std::vector<std::int32_t>& ranks) {
                            : fmt::format("{} ranks end early", ranks.size());
 }
 
-/// What the names of a trace's ranges mean is a mapping's to say, where there is one that fits: traces without names of their own, and those whose
-/// names are known, open beside it as without it.
+/// Reads a trace with the mapping that gives its ranges' names a meaning, if one fits: traces without names of their own, and those whose
+/// names are known, are read without it.
 io::Trace read_trace_with(const std::string& path, const std::string& mapping) {
   if (mapping.empty()) return io::read_trace({path});
   try {
@@ -259,7 +259,7 @@ void FileOpener::finish_named(Session& session, const OpenedFile& opened, const 
 
 namespace {
 
-/// What was measured beside a prediction: how they differ is what is asked first.
+/// Opens the explanation for a measured run next to a prediction: how they differ is the first question.
 void offer_explanation(Session& session, const RunModel& opened) {
   const bool beside = std::any_of(session.runs.begin(), session.runs.end(),
                                   [](const OpenRun& open) { return open.run->costs != nullptr; });

@@ -27,14 +27,14 @@
 
 namespace pipeloom::gui {
 
-/// What a session knows that a file may not say.
+/// Facts that a session knows and a file may lack.
 struct ReadHints {
   TimeUnit unit = TimeUnit::Unit;
-  /// File that says what the names of a trace's ranges mean; "": none.
+  /// File that maps the names of a trace's ranges to ops; "": none.
   std::string mapping = {};
 };
 
-/// What a file turned out to be.
+/// The content of a file, by its kind.
 struct OpenedFile {
   enum class Kind : std::uint8_t { Configuration, Run, Sweep, Workspace, Mapping, Problem };
   Kind kind = Kind::Problem;
@@ -48,11 +48,11 @@ struct OpenedFile {
   std::string problem = {};
 };
 
-/// What happens to a configuration: it may be somebody else's to simulate.
+/// Simulate or only read a configuration: the caller may simulate it itself.
 enum class Configurations : std::uint8_t { Simulate, Read };
 
-/// Reads a file and simulates what has no times; a timeline that does not say its unit is in `unit`. Throws nothing: what is wrong is the result. For jobs: the reading of a long result, the
-/// search for an order and an evaluation end early when they are cancelled.
+/// Reads a file and simulates a run without times; a timeline that does not state its unit is in `unit`. Throws nothing: a fault is the
+/// result. For jobs: the reading of a long result, the search for an order and an evaluation end early when they are cancelled.
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
                                        const Cancelled& cancelled = {}, const ReadHints& hints = {});
@@ -68,7 +68,7 @@ class FileOpener : public Part {
 
   /// Called after a file was opened: for the list of recent files.
   std::vector<std::function<void(Session&, const std::string& path)>> on_opened;
-  /// What opens a workspace's text; throws InputError.
+  /// Opens a workspace's text; throws InputError.
   std::function<void(Session&, const std::string& path, const std::string& text)> on_workspace;
 
   /// Several files may be under way: each has a lane of its own.

@@ -27,7 +27,7 @@ constexpr std::size_t kMostEntries = 1000;
 constexpr int kMostRank = 1 << 20;
 constexpr double kMostRowHeight = 1000;
 
-/// What of the view is on or off.
+/// A part of the view that is on or off.
 struct Flag {
   std::string_view name;
   bool ViewState::*member;
@@ -93,7 +93,7 @@ std::string_view name_in(const Value& value, std::string_view what, const std::v
   return found;
 }
 
-/// What an object holds, key by key, in a fixed set of keys.
+/// Reads an object key by key, of a fixed set of keys.
 template <class Row, class... Arguments>
 void read_object(const Value& value, std::string_view what, const Row& rows, Arguments&... arguments) {
   require(value, ValueKind::Object, what);
@@ -239,7 +239,7 @@ void read_named_run(const Value& value, Workspace& out, const std::string& path)
   out.*member = {kind, kind == "file" ? absolute(name, path) : name};
 }
 
-/// What belongs to times is read before them.
+/// Reads the unit, which must be known before all times.
 void read_unit(const Value& root, Workspace& out) {
   const Value* value = root.find("time_unit");
   if (value == nullptr) return;

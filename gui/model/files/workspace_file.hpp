@@ -1,6 +1,6 @@
 #pragma once
 
-// A workspace: everything that stands in the window, as a file. Runs are kept by what made them (a configuration, a file, a schedule beside the
+// A workspace: everything in the window, as a file. Runs are kept by their sources (a configuration, a file, a schedule next to the
 // configuration), so that a workspace is small and opens in any later version.
 //
 //   {"pipeloom_workspace": 1,
@@ -57,7 +57,7 @@ struct Workspace {
   Preferences layout = {};  ///< without what is the user's alone: scale, wheel, recent files
 };
 
-/// Whether a text is meant to be one: its head names the key.
+/// True if a text is meant to be a workspace: its head names the key.
 [[nodiscard]] bool looks_like_workspace(std::string_view text);
 
 /// `path` is the workspace's: names of files are relative to its folder. Throws InputError (file:line:column) for what is no workspace, of a

@@ -25,7 +25,7 @@ class FindModel : public Part {
   explicit FindModel(Session& session);
 
   [[nodiscard]] const FindQuestion& question() const { return question_; }
-  /// What may vary: the question's, or what is usual.
+  /// The choices that may vary: the question's, or the usual ones.
   [[nodiscard]] study::VarySet vary(Session& session) const;
   /// "objective peak_bytes", "vary order", "budget 5", "target megatron", "limit 3.2GB" (the configuration's; "none" leaves it out). Throws
   /// InputError that names what is allowed.
@@ -67,7 +67,7 @@ class FindModel : public Part {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  /// What the search and the window both look at.
+  /// State that the search and the window share.
   struct Shared {
     std::atomic<bool> ended = false;
     std::mutex mutex;

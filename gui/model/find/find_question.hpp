@@ -1,6 +1,6 @@
 #pragma once
 
-// What a search for the best schedule is asked, and in which words. The workload and the memory limit are the configuration's own.
+// The question that a search for the best schedule answers, and its words. The workload and the memory limit are the configuration's own.
 
 #include <array>
 #include <optional>
@@ -32,7 +32,7 @@ inline constexpr std::array kVaryWords = {
     study::Vary::Schedule,  study::Vary::Chunks,  study::Vary::Placement,    study::Vary::Order,
     study::Vary::Recompute, study::Vary::Offload, study::Vary::Microbatches, study::Vary::Layers};
 
-/// What such a choice needs and the configuration lacks: "needs a model", "" where nothing.
+/// The input that such a choice needs and the configuration lacks: "needs a model", "" where it lacks none.
 [[nodiscard]] std::string lack_of(study::PlanObjective objective, const Assignments& workload);
 [[nodiscard]] std::string lack_of(study::Vary vary, const Assignments& workload);
 

@@ -61,7 +61,7 @@ ScheduleRow row_of(const Plan& plan, const PlanCandidate& candidate) {
   return row;
 }
 
-/// What memory is counted in along the axis.
+/// The unit of memory along the axis.
 struct SizeUnit {
   const char* name;
   double bytes;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plan came upon, as the window has it: rows of the table of schedules, and a picture of time against memory.
+// The results of a plan, as the window has them: rows of the table of schedules, and a picture of time against memory.
 
 #include <cstddef>
 #include <optional>
@@ -22,7 +22,7 @@ struct FindRow {
 /// Those that fit first, best first; then those over the limit. The plan outlives them.
 [[nodiscard]] std::vector<FindRow> rows_of(const study::Plan& plan);
 
-/// What the table of schedules does not have already: rows with a name that no registered schedule has.
+/// The rows that the table of schedules does not have already: those with a name that no registered schedule has.
 [[nodiscard]] std::vector<FoundSchedule> found_schedules(const std::vector<FindRow>& rows);
 
 /// "zbv, recompute full: 985.9 ms, -18.7 %, 56.8 GB, 1.2 % above the bound"
@@ -45,7 +45,7 @@ class FindPicture {
   [[nodiscard]] const std::vector<FindDot>& front() const { return front_; }
   /// The given configuration; nothing where it has no numbers.
   [[nodiscard]] const std::optional<FindDot>& now() const { return now_; }
-  /// Where the limit stands, where all ranks have one.
+  /// The limit, where all ranks have one.
   [[nodiscard]] const std::optional<double>& limit() const { return limit_; }
   [[nodiscard]] const sweep::Scale& across() const { return x_; }
   [[nodiscard]] const sweep::Scale& up() const { return y_; }

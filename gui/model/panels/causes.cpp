@@ -209,7 +209,7 @@ bool CausesModel::select(Session& session, std::size_t i) const {
 
 void CausesModel::take_roots(Session& session) {
   const RunRoots* const roots = session.part<Roots>().find(session, session.runs[session.active].run);
-  // While those of this run are sought, those of the run before stand, as everything here does.
+  // Until those of this run are found, those of the previous run stay, as everything here does.
   if (roots == nullptr && has_roots(*session.active_run())) return;
   const std::uint64_t of = roots == nullptr ? 0 : roots->run->id;
   if (std::exchange(roots_of_, of) == of) return;

@@ -38,7 +38,7 @@ struct MetricLine {
   std::string value;
   std::string help;
 };
-/// What is known of the run. Measured runs have makespan, idle share and counts only.
+/// Lines of the run's known metrics. Measured runs have makespan, idle share and counts only.
 [[nodiscard]] std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& causes);
 
 /// "transfer", and what it means in a sentence.

@@ -50,7 +50,7 @@ class CompareModel : public Part {
   [[nodiscard]] const ComparisonResult* result() const { return result_.get(); }
   /// The run of the stack that others are compared with.
   void set_baseline(Session& session, std::size_t index);
-  /// Whether ops are coloured by how they differ.
+  /// Turns on or off the colouring of ops by their difference.
   void show_difference(Session& session, bool on);
   [[nodiscard]] bool shows_difference() const { return difference_; }
   /// Compares ops of this step, and shows it in `run`.

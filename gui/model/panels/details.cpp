@@ -67,7 +67,7 @@ std::string span_text(const RunModel& run, Ticks start, Ticks end) {
                      duration_text(end, unit));
 }
 
-/// From `position` back along what held ops up, while they end after `since`; at most so many.
+/// From `position` back along the ops that held each other up, while they end after `since`; at most `most` ops.
 std::vector<std::size_t> chain_from(const RunModel& run, const OpWalk& walk, std::size_t position,
                                     Ticks since, std::size_t most) {
   std::vector<std::size_t> chain;
@@ -95,7 +95,7 @@ std::vector<ChainLine> chain_lines(const RunModel& run, const std::vector<std::s
   return lines;
 }
 
-/// What the op waited for last; where its rank was free no sooner, that itself.
+/// The neighbour that the op waited for last; where its rank was free no sooner, that itself.
 std::optional<Neighbour> held_up_by(const RunModel& run, const OpWalk& walk, std::size_t position) {
   const std::vector<Neighbour> all = walk.predecessors(run, position);
   const auto binding = std::find_if(all.begin(), all.end(), [](const Neighbour& one) { return one.binding; });
@@ -106,7 +106,7 @@ std::optional<Neighbour> held_up_by(const RunModel& run, const OpWalk& walk, std
   return rank == all.end() ? *binding : *rank;
 }
 
-/// What the op waited for last, and how long it stood ready before that.
+/// Says which op this op waited for last, and how long it was ready before that.
 std::string op_sentence(const RunModel& run, const OpWalk& walk, std::size_t position,
                         const OpExtras& extras) {
   std::string text = "Waits for nothing.";
@@ -281,7 +281,7 @@ OpExtras DetailsPart::extras_of(const RunModel& run, std::size_t position) const
   OpExtras out;
   if (!found_ || found_->run != run.id) return out;
   if (found_->curve && found_->rank == rank_at(run, position) && found_->step == step_at(run, position)) {
-    // What a group takes and gives, it does as one.
+    // A group takes and gives memory as one.
     QueueEffect effect;
     const auto [first, last] = entry_at(run, position);
     for (std::size_t i = first; i < last; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the details pane says about the selected op or gap. Made when the selection changes, then only shown.
+// The content of the details pane for the selected op or gap. Made when the selection changes, then only shown.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Details {
   std::string title;
   /// How long, when and why, in one line: "175 ms, 113.6 ms to 288.6 ms \u00b7 warm-up".
   std::string line;
-  /// What it waits for, and what would help.
+  /// The op that it waits for, and the change that would help.
   std::string sentence;
   /// Backward in time: what it waits for, what that waited for, to where the waiting begins.
   std::vector<ChainLine> chain;
@@ -49,7 +49,7 @@ struct Details {
   std::vector<DetailLine> successors;
 };
 
-/// What takes more than a look-up and comes later; no value: not known.
+/// Numbers that take more than a look-up and come later; no value: not known.
 struct OpExtras {
   /// How much later the op could start with the makespan unchanged.
   std::optional<Ticks> slack;
@@ -85,7 +85,7 @@ class DetailsPart : public Part {
   bool update(Session& session) override;
 
  private:
-  /// What jobs worked out: memory over time of one rank of a run, slack of every op of a run.
+  /// Results of jobs: memory over time of one rank of a run, slack of every op of a run.
   struct Found {
     std::uint64_t run = 0;
     Rank rank;

@@ -174,7 +174,7 @@ std::optional<std::size_t> mark_near(const Session& session, double time, double
 bool jump_to_mark(Session& session, bool forward) {
   const TimeRange view = session.view.range;
   const double middle = (view.start + view.end) / 2;
-  // What the view can resolve: a mark in the middle already is not the next one.
+  // The smallest distance that the view can resolve: a mark in the middle already is not the next one.
   const double here = view.length() * 1e-6;
   const Mark* found = nullptr;
   for (const Mark& mark : session.marks) {

@@ -42,7 +42,7 @@ class Notes : public Part {
 
   std::string file_;
   TimeUnit unit_ = TimeUnit::Unit;
-  /// What the sidecar holds, as far as we know.
+  /// The content of the sidecar, as far as known.
   std::vector<Mark> kept_;
   /// The sidecar could not be read: it stays as it is.
   bool locked_ = false;
@@ -50,11 +50,11 @@ class Notes : public Part {
 
 /// Adds a mark and keeps the order of time. One at the same time gives way to it.
 void add_mark(Session& session, Mark mark);
-/// A mark at this time, or removes the one that stands there already.
+/// Adds a mark at this time, or removes the one that is there already.
 void toggle_mark(Session& session, Ticks time, bool persistent);
 /// Index of the mark within `distance` of a time, the nearest; no value if there is none.
 [[nodiscard]] std::optional<std::size_t> mark_near(const Session& session, double time, double distance);
-/// The first mark behind the middle of the view (or the last one in front of it) moves to the middle. False if there is none.
+/// Moves the first mark after the middle of the view (or the last one before it) to the middle. Returns false if there is none.
 bool jump_to_mark(Session& session, bool forward);
 
 /// Where a mark belongs that no pointer places: the pointer's time over the chart, else the start of the selection, else the middle of

@@ -76,7 +76,7 @@ inline constexpr std::size_t kMaxOutliers = 1000;
 inline constexpr std::size_t kFewestForOutliers = 4;
 inline constexpr std::size_t kDurationBins = 48;
 
-/// Statistics of the ops at `positions`; null stands for all ops. O(ops).
+/// Statistics of the ops at `positions`; null: of all ops. O(ops).
 [[nodiscard]] DurationStats duration_stats(const RunModel& run, const Found& positions,
                                            const Cancelled& cancelled = {});
 
@@ -86,7 +86,7 @@ inline constexpr std::size_t kDurationBins = 48;
                                                      const std::vector<Ticks>& slack,
                                                      const Cancelled& cancelled = {});
 
-/// What a table row says.
+/// The content of a table row.
 struct OpRow {
   std::size_t position = 0;
   Rank rank;
@@ -105,7 +105,7 @@ class OpsTable : public Part {
   [[nodiscard]] std::size_t num_rows() const;
   /// REQUIRES: i < num_rows().
   [[nodiscard]] OpRow row(std::size_t i) const;
-  /// Where the op stands in the table; O(rows) where it is sorted. No value if it is not there.
+  /// The row of the op in the table; O(rows) where it is sorted. No value if it is not there.
   [[nodiscard]] std::optional<std::size_t> find_row(std::size_t position) const;
   [[nodiscard]] const RunPtr& run() const { return run_; }
 
@@ -114,7 +114,7 @@ class OpsTable : public Part {
   void sort(std::optional<OpColumn> column, bool descending);
   [[nodiscard]] std::optional<OpColumn> sorted_by() const { return column_; }
   [[nodiscard]] bool descending() const { return descending_; }
-  /// A permutation is being made; the rows stand as before until then.
+  /// True while a permutation is being made; the rows stay as before until then.
   [[nodiscard]] bool sorting() const { return sorting_; }
 
   /// Null until a job has made them; asks for them while a view calls this every frame. Those of the run before stay until then.
@@ -131,9 +131,9 @@ class OpsTable : public Part {
 
   /// The first row that is drawn. An integer: floating-point offsets of ten million rows are not exact.
   std::size_t top = 0;
-  /// Whether each bin of the histogram is wider than the one before by the same factor.
+  /// Each bin of the histogram is wider than the one before by the same factor.
   bool logarithmic = false;
-  /// What the view scrolled to last, so that it follows the selection only when that changes.
+  /// The op that the view scrolled to last, so that it follows the selection only when that changes.
   std::optional<OpRef> followed;
 
   bool update(Session& session) override;

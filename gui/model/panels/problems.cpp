@@ -52,7 +52,7 @@ void write_problem(io::JsonWriter& out, const Problem& problem) {
   out.close();
 }
 
-/// What the panel speaks of: the run, the edits that were made to it, and a configuration that is refused.
+/// The inputs of the panel: the run, the edits that were made to it, and a configuration that is refused.
 struct Subject {
   std::uint64_t run = 0;
   std::uint64_t edit = 0;
@@ -77,7 +77,7 @@ ProblemReport examine_assignments(const Assignments& assignments, const Cancelle
   }
 }
 
-/// What is wrong with the configuration comes first: the run on screen is an older one then.
+/// Problems of the configuration come first: the run on screen is an older one then.
 ProblemReport merged_reports(ProblemReport first, ProblemReport second) {
   if (first.problems.empty()) return second;
   first.problems.insert(first.problems.end(), second.problems.begin(), second.problems.end());
@@ -130,7 +130,7 @@ bool Problems::update(Session& session) {
   return true;
 }
 
-/// What has just gone wrong is shown, whatever panels are open; who closes the panel then is not asked again.
+/// Opens the panel for a new problem, whatever panels are open; if the user closes it then, it stays closed.
 void Problems::take(Session& session, std::shared_ptr<const ProblemReport> report) {
   if (report->errors() > 0 && report_->errors() == 0) session.preferences.panels["problems"] = true;
   report_ = std::move(report);
@@ -175,7 +175,7 @@ void Problems::write_state(const Session&, io::JsonWriter& out) const {
       .close();
 }
 
-// What is wrong with schedules, runs and files: the work behind the panel.
+// Problems of schedules, runs and files: the work for the panel.
 
 namespace {
 
@@ -192,7 +192,7 @@ Problem problem_of(const Diagnostic& diagnostic, const io::SchedulePlaces* place
   if (places != nullptr) out.place = places->of(diagnostic).text();
   if (diagnostic.code == "more") return out;
   out.rank = diagnostic.rank;
-  // What is missing stands nowhere, yet its neighbours may: the message names it.
+  // A missing op is in no queue, yet its neighbours may be: the message names it.
   if (diagnostic.code.starts_with("missing") || diagnostic.code == "idle-rank") return out;
   out.op = diagnostic.op.with_joined(false);
   out.slot = diagnostic.slot;
@@ -214,7 +214,7 @@ void explain_hang(const Schedule& schedule, ProblemReport& out) {
   }
 }
 
-/// What PyTorch makes of its file, and what is wrong with the messages of a lowered one.
+/// Adds PyTorch's verdict on its file, and problems of the messages of a lowered one.
 void explain_torch(const std::string& text, const std::string& file, const std::string& format,
                    ProblemReport& out) {
   const auto findings = study::examine_torch(text, file, format);

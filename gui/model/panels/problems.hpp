@@ -1,7 +1,7 @@
 #pragma once
 
-// What is wrong with the active run, for people: diagnostics of its queues, who waits for whom, the shortest moves that would help, what
-// PyTorch would say, limits and warnings. Made by a job when the run, its edits or a refused configuration change; the panel
+// Problems of the active run, for people: diagnostics of its queues, which rank waits for which, the shortest moves that would help,
+// PyTorch's verdict, limits and warnings. Made by a job when the run, its edits or a refused configuration change; the panel
 // shows the result.
 
 #include <cstdint>
@@ -27,21 +27,21 @@ struct Problem {
   std::string message;
   /// "file.csv:3:7", "" if no file says it.
   std::string place;
-  /// What a click selects; no value where there is nothing to select.
+  /// The things that a click selects; no value where there is nothing to select.
   std::optional<Rank> rank;
   std::optional<Op> op;
-  /// Entry of the rank's queue, where `op` stands in one.
+  /// Entry of the rank's queue that holds `op`, if one does.
   std::optional<std::size_t> slot;
 };
 
 /// All that is wrong, as text that does not change any more.
 struct ProblemReport {
   std::vector<Problem> problems;
-  /// Who waits for whom, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+  /// Which rank waits for which, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> waits;
   /// The ranks of the wait cycle, in its order.
   std::vector<Rank> cycle;
-  /// The steps before the ranks stand still.
+  /// The steps before the ranks stop.
   std::optional<HangGrid> grid;
   /// Moves that let it run, to be done in order, with their words. Empty if none was found or nothing hangs.
   std::vector<Move> moves;
@@ -69,7 +69,7 @@ class Problems : public Part {
  public:
   explicit Problems(Session&) {}
 
-  /// What the latest look at the active run found; there always is one.
+  /// The result of the latest look at the active run; there always is one.
   [[nodiscard]] const ProblemReport& report() const { return *report_; }
   /// Changes with the report: what a view's caches compare.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every rank did in a stretch of time: busy by kind, idle by cause.
+// The work of every rank in a stretch of time: busy by kind, idle by cause.
 
 #include <array>
 #include <cstdint>

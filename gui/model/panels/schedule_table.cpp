@@ -19,7 +19,7 @@ namespace pipeloom::gui {
 
 namespace {
 
-/// What a column sorts by; rows without a limit have most room.
+/// The key that a column sorts by; rows without a limit have most room.
 double sort_key(const ScheduleRow& row, ScheduleTable::Column column) {
   using Column = ScheduleTable::Column;
   switch (column) {
@@ -209,7 +209,7 @@ void ScheduleTable::take(ScheduleRow row) {
 
 void ScheduleTable::show_found(std::vector<FoundSchedule> found) {
   std::erase_if(rows_, [](const ScheduleRow& row) { return row.found; });
-  // Runs of those before stay on the chart, as runs that nobody ticks.
+  // Runs of earlier rows stay on the chart, as runs without a tick.
   std::erase_if(ticked_, [this](const auto& ticked) { return found_.contains(ticked.first); });
   found_.clear();
   for (FoundSchedule& one : found) {
@@ -271,7 +271,7 @@ void ScheduleTable::forget_closed(const Session& session) {
 
 namespace {
 
-/// Whoever shows them: the table, or the bar that says whether one of them is better.
+/// True if a panel shows them: the table, or the bar that says if one of them is better.
 bool rows_wanted(const Session& session) {
   return session.panel_open("schedules") || session.panel_open("answer");
 }
@@ -284,7 +284,7 @@ bool ScheduleTable::update(Session& session) {
   if (!rows_wanted(session) && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
   mark_stale(config.revision());
-  // What was just edited is simulated first; the table follows.
+  // The run under edit is simulated first; the table follows.
   if (config.pending()) return false;
   if (config.revision() != asked_ && rows_wanted(session))
     ask(session, config.revision(),

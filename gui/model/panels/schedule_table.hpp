@@ -40,7 +40,7 @@ struct ScheduleLine {
   double peak_share = 0;  ///< of the limit, or where there is none of the largest peak
 };
 
-/// What the heads of the table say.
+/// The texts in the heads of the table.
 struct ScheduleHeads {
   std::string step = "step";      ///< "step (units)"
   std::string change = "change";  ///< "against 1f1b"
@@ -54,7 +54,7 @@ struct ScheduleFilter {
   friend bool operator==(const ScheduleFilter&, const ScheduleFilter&) = default;
 };
 
-/// What a search came upon, besides the registered schedules: a row, and what stacks it on the chart.
+/// A schedule that a search found, in addition to the registered ones: a row, and the source that stacks it on the chart.
 struct FoundSchedule {
   ScheduleRow row;
   Assignments config;
@@ -113,7 +113,7 @@ class ScheduleTable : public Part {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  /// What all rows are of: the workload once it has been read, or why it cannot be.
+  /// The input of all rows: the workload once it has been read, or why it cannot be.
   struct Asked {
     Assignments assignments;
     std::optional<study::Workload> workload;
@@ -133,7 +133,7 @@ class ScheduleTable : public Part {
   void write_lines();
   void look_at_runs(const Session& session);
 
-  /// What rows are compared with: a step of the baseline, 0 where there is none.
+  /// The step that rows are compared with: the baseline's, 0 where there is none.
   struct Against {
     std::string name;
     double step = 0;

@@ -12,7 +12,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// What a search depends on besides its text: the runs, and whose unit bare times are in.
+/// The inputs of a search other than its text: the runs, whose unit bare times have.
 std::vector<std::uint64_t> runs_on_screen(const Session& session) {
   std::vector<std::uint64_t> ids;
   for (const OpenRun& open : session.runs) ids.push_back(open.run->edition());
@@ -166,7 +166,7 @@ using Term = SearchQuery::Term;
 using Mask = std::vector<std::uint8_t>;
 constexpr std::size_t kSearchBlock = 4096;
 
-/// What of the run is needed besides op and times.
+/// The facts of the run that matching needs, other than op and times.
 struct Columns {
   const RunModel& run;
   const std::vector<Ticks>& slack;

@@ -16,8 +16,8 @@
 //   chunk       number                   group            a word: of an overlapped group
 //   slice, step number
 //
-// After a field stand : or = (with commas and ranges: mb:0-3,7), != (none of them), < <= > >=. A time is a number in the run's unit, or with
-// s, ms, us or ns behind it. Letters may be of either case, but in the text of an op.
+// After a field comes : or = (with commas and ranges: mb:0-3,7), != (none of them), < <= > >=. A time is a number in the run's unit, or with
+// s, ms, us or ns after it. Letters may be of either case, but in the text of an op.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ class SearchQuery {
     bool negated = false;
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   };
-  /// In postfix order: what an operator takes stands in front of it.
+  /// In postfix order: the operands of an operator come before it.
   struct Step {
     enum class What : std::uint8_t { Term, And, Or, Not } what = What::Term;
     std::size_t term = 0;
@@ -111,7 +111,7 @@ class SearchModel : public Part {
   /// Changes whenever found() does: what caches compare.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
-  /// Selects the next match of the active run behind the selected op (rank by rank, in the order of the queues; round the end), and brings
+  /// Selects the next match of the active run after the selected op (rank by rank, in the order of the queues; round the end), and brings
   /// it into view. Waits for the job if need be.
   void step(Session& session, bool forward);
 

@@ -82,7 +82,7 @@ class SearchParser {
   [[noreturn]] void fail_here(const std::string& allowed) const {
     fail(at(), quoted(at(), at() + 1), allowed);
   }
-  /// What was read as a value from `begin` on; of nothing, what stands there.
+  /// Fails for the text that was read as a value from `begin` on; if that is empty, for its next character.
   [[noreturn]] void fail_from(std::size_t begin, const std::string& allowed) const {
     fail(begin, quoted(begin, std::max(at(), begin + 1)), allowed);
   }
@@ -93,7 +93,7 @@ class SearchParser {
   [[nodiscard]] std::size_t at() const { return cursor_.at(); }
   [[nodiscard]] char peek() const { return cursor_.peek(); }
   void skip_blanks() { cursor_.skip_blanks(kBlanks); }
-  /// Takes the word if it stands here on its own.
+  /// Takes the word if it comes next, as a word of its own.
   bool take_word(std::string_view word) {
     if (lower(cursor_.word(is_name)) != word) return false;
     cursor_.skip(word.size());
@@ -172,7 +172,7 @@ class SearchParser {
              "one of : = != < <= > >= behind '" + std::string(field->name) + "'");
       parse_values(field->field, field->name, relation);
     }
-    // What ends a term: a blank, a parenthesis, the end.
+    // A term ends at a blank, a parenthesis, or the end.
     skip_blanks();
   }
 

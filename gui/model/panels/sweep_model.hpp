@@ -25,7 +25,7 @@ class SweepModel : public Part {
   void ask(Session& session, const SweepQuestion& question);
   /// The same question with another answer to one of its parts.
   void change(Session& session, std::string SweepQuestion::*part, std::string_view text);
-  /// What is asked of the result that is open; empty names are chosen.
+  /// The question about the result that is open; empty names are chosen.
   [[nodiscard]] const SweepQuestion& asked() const { return asked_; }
 
   /// Null while nothing is open, and until a result is laid out.

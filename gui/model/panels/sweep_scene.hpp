@@ -17,7 +17,7 @@
 
 namespace pipeloom::gui {
 
-/// What is shown of a result. "" is chosen by study/answers/answers.hpp.
+/// The choice of what is shown of a result. study/answers/answers.hpp chooses for "".
 struct SweepQuestion {
   std::string x;  ///< a metric or a key of numbers
   std::string y;
@@ -60,7 +60,7 @@ class SweepScene {
   SweepScene(Table table, SweepQuestion asked, const std::function<bool()>& stop = {});
 
   [[nodiscard]] const sweep::ResultTable& table() const { return *table_; }
-  /// What was asked, completed.
+  /// The question that was asked, completed.
   [[nodiscard]] const SweepQuestion& question() const { return question_; }
   [[nodiscard]] const sweep::Scale& x_scale() const { return x_; }
   [[nodiscard]] const sweep::Scale& y_scale() const { return y_; }
@@ -82,7 +82,7 @@ class SweepScene {
   [[nodiscard]] std::optional<sweep::Row> hit(double x, double y, double reach_x, double reach_y) const;
   /// The best point of the map's cell; nothing outside and where there is none.
   [[nodiscard]] std::optional<sweep::Row> best_of_cell(std::size_t x, std::size_t y) const;
-  /// Where a point stands.
+  /// The dot of a point.
   [[nodiscard]] SweepDot dot(sweep::Row row) const;
   /// Several lines: what varies, then all metrics.
   [[nodiscard]] std::string point_text(sweep::Row row) const;

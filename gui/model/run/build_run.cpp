@@ -81,7 +81,7 @@ std::vector<MessageBar> traced_bars(const std::vector<io::TracedMessage>& messag
   return bars;
 }
 
-/// What a run costs whose times are given: no hop takes time, so that a gap has no cause but its phase.
+/// Costs of a run whose times are given: no hop takes time, so that a gap has no cause but its phase.
 Costs no_hops(const Schedule& schedule) {
   return default_costs(schedule.placement());
 }

@@ -30,9 +30,9 @@ void require_shown(int ranks, double ops, const std::string& what);
 /// The same of a configuration, counted from its shape before anything is made. Throws as study::plan_schedule() does, too.
 void require_shown(const io::Config& config);
 
-/// What runs of the window may cost: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
+/// Limits of runs of the window: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes
 /// 128 bytes per entry. With this, evaluating and building 1e7 ops stay below a gigabyte.
-/// The search for an order reports to `cancelled`. It asks it, and so does an evaluation between its passes: both end with
+/// The search for an order reports to `cancelled`. The search and an evaluation, between its passes, ask it: both end with
 /// Stopped.
 [[nodiscard]] Limits window_limits(const Cancelled& cancelled = {});
 
@@ -58,7 +58,7 @@ struct ShownRun {
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.
 [[nodiscard]] RunPtr build_run(Run made, std::string title, RunSource source, std::string file);
 
-/// What is missing of a recording: RunModel::partial and cut.
+/// The gaps of a recording: RunModel::partial and cut.
 struct Recorded {
   std::string partial = {};
   bool cut = false;
@@ -75,8 +75,8 @@ struct Recorded {
 [[nodiscard]] std::vector<Ticks> run_slack(const RunModel& run);
 inline constexpr std::size_t kMaxSlackEntries = std::size_t{1} << 22;
 
-/// What runs of a schedule that hangs, and why it does: the timeline holds the ops that ended, its schedule the same prefix of every
-/// queue. REQUIRES: find_hang(*schedule) finds one; no structural errors.
+/// The part of a schedule that runs before it hangs, and why it hangs: the timeline holds the ops that ended, its schedule the same prefix
+/// of every queue. REQUIRES: find_hang(*schedule) finds one; no structural errors.
 [[nodiscard]] RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const Costs& costs,
                                        std::string title, RunSource source, std::string file);
 

@@ -23,7 +23,7 @@
 
 namespace pipeloom::gui {
 
-/// What a job may ask while it works; long loops should, once in a while. Those that know how far they are say so.
+/// Tells a job that it is cancelled; long loops ask it once in a while, and those that know their progress report it.
 class Cancelled {
  public:
   [[nodiscard]] explicit operator bool() const { return state_->cancelled.load(std::memory_order_relaxed); }
@@ -46,7 +46,7 @@ class Cancelled {
 
 class Jobs {
  public:
-  /// What the frame thread does with the result; may be empty. Not called for cancelled jobs.
+  /// Uses the result, on the frame thread; may be empty. Not called for cancelled jobs.
   using Finish = std::function<void()>;
   /// Runs on the background thread. It must not throw: what goes wrong is a result too.
   using Work = std::function<Finish(const Cancelled&)>;

@@ -12,7 +12,7 @@ void RankOrder::move(int rank, int place, int ranks) {
     order_.resize(static_cast<std::size_t>(ranks));
     std::iota(order_.begin() + static_cast<std::ptrdiff_t>(known), order_.end(), static_cast<int>(known));
   }
-  // Places count the ranks of this run alone; those of a larger run stand where they stood.
+  // Places count the ranks of this run alone; those of a larger run keep their places.
   std::vector<int> own;
   for_each(ranks, [&](int each) {
     if (each != rank) own.push_back(each);

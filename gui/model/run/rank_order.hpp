@@ -1,6 +1,6 @@
 #pragma once
 
-// In which order ranks stand on the chart, in all runs alike: by number, until some are moved.
+// The order of ranks on the chart, in all runs alike: by number, until some are moved.
 
 #include <vector>
 
@@ -8,14 +8,14 @@ namespace pipeloom::gui {
 
 class RankOrder {
  public:
-  /// Whether ranks stand by number.
+  /// True if ranks are in order of their numbers.
   [[nodiscard]] bool by_number() const { return order_.empty(); }
   void reset() { order_.clear(); }
   /// Takes a rank to a place counted from the top, 0 first; the ranks between move up or down by one. O(ranks).
   /// REQUIRES: 0 <= rank, place < ranks.
   void move(int rank, int place, int ranks);
 
-  /// The ranks of a run that has so many, from the top: those that this order does not know stand behind, by number. O(ranks).
+  /// Visits the ranks of a run of `ranks` ranks, from the top: those that this order does not know come last, by number. O(ranks).
   template <class Visit>
   void for_each(int ranks, Visit&& visit) const {
     for (const int rank : order_)
@@ -25,7 +25,7 @@ class RankOrder {
   /// The same as a list.
   [[nodiscard]] std::vector<int> of(int ranks) const;
 
-  /// Ranks from the top as far as they do not stand by number: each of 0 .. size - 1 once.
+  /// Ranks from the top as far as they are not in order of their numbers: each of 0 .. size - 1 once.
   [[nodiscard]] const std::vector<int>& listed() const { return order_; }
   /// False, and nothing changes, where `ranks` has not each of 0 .. size - 1 once.
   [[nodiscard]] bool take(std::vector<int> ranks);

@@ -39,7 +39,7 @@ struct RunModel : Run {
   /// Text pages on what is wrong, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
   std::string explanation;
 
-  /// What of each row is visible at a scale (level of detail): work and copies, message_bars, bytes held, idle time. Null where the run
+  /// The visible part of each row at a scale (level of detail): work and copies, message_bars, bytes held, idle time. Null where the run
   /// has nothing of the sort.
   std::shared_ptr<const tracks::OpTrack> op_track;
   std::shared_ptr<const tracks::MessageTrack> message_track;
@@ -48,7 +48,7 @@ struct RunModel : Run {
 
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.
   [[nodiscard]] const std::vector<std::size_t>& critical() const;
-  /// What caches compare that look at bound or path.
+  /// A number for caches that use bound or path: it changes when these become known.
   [[nodiscard]] std::uint64_t edition() const { return 2 * id + (analysed ? 1 : 0); }
   [[nodiscard]] Span span() const { return span_; }
   [[nodiscard]] int ranks() const { return schedule->ranks(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of the runs is visible and how it is drawn: plain state, changed by commands, read by the panels.
+// The visible part of the runs and how it is drawn: plain state, changed by commands, read by the panels.
 
 #include <cmath>
 #include <cstdint>
@@ -70,7 +70,7 @@ struct GapRef {
   friend bool operator==(const GapRef&, const GapRef&) = default;
 };
 
-/// An op of a run that hangs before it comes to it.
+/// An op that its run does not reach, as it hangs.
 struct WaitingRef {
   std::uint64_t run = 0;  ///< RunModel::id
   Op op;
@@ -78,7 +78,7 @@ struct WaitingRef {
 
 struct Selection {
   std::optional<OpRef> op;
-  /// What was selected and does not come to run in its run, which hangs: selected again once it runs. No `op` then.
+  /// The selected op of a run that hangs before it reaches the op: selected again once it runs. No `op` then.
   std::optional<WaitingRef> waiting;
   std::optional<GapRef> gap;
   std::optional<OpRef> hover;

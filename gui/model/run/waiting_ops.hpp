@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run that hangs did not come to: where its ops would stand in the queue behind the last one that ran.
+// Ops that a run does not reach, as it hangs: their places in the queue after the last op that ran.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace pipeloom::gui {
 /// More of a queue are not shown.
 inline constexpr std::size_t kShownWaiting = 12;
 
-/// Calls fn(op, start, end) for the next ops of the rank, one behind the other from `from` on. Does nothing for a run that ends.
+/// Calls fn(op, start, end) for the next ops of the rank, one after another from `from` on. Does nothing for a run that ends.
 template <class Fn>
 void each_waiting(const RunModel& run, Rank rank, Ticks from, Fn&& fn) {
   if (!run.whole || !run.costs) return;
@@ -28,10 +28,10 @@ void each_waiting(const RunModel& run, Rank rank, Ticks from, Fn&& fn) {
   }
 }
 
-/// Where a rank of a run that hangs stands still: the end of its last op, be it a copy. O(1).
+/// The time at which a rank of a run that hangs stops: the end of its last op, be it a copy. O(1).
 [[nodiscard]] Ticks standstill(const RunModel& run, Rank rank);
 
-/// All of a run that is drawn: of one that hangs, what it did not come to as well. O(1), but O(ranks) for one that hangs.
+/// The drawn span of a run: of one that hangs, with the ops that it does not reach. O(1), but O(ranks) for one that hangs.
 [[nodiscard]] Span drawn_span(const RunModel& run);
 
 }  // namespace pipeloom::gui

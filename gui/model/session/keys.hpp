@@ -11,7 +11,7 @@
 
 namespace pipeloom::gui {
 
-/// What of the keyboard the window knows. Letters and digits are their upper-case ASCII code, punctuation its own.
+/// The keys that the window knows. Letters and digits are their upper-case ASCII code, punctuation its own.
 enum class Key : std::uint16_t {
   None = 0,
   Space = ' ',
@@ -52,7 +52,7 @@ enum class Key : std::uint16_t {
 }
 inline constexpr int kKeys = static_cast<int>(Key::Super) + 1;
 
-/// A key with what is held besides it.
+/// A key and the modifiers that are held with it.
 struct Chord {
   Key key = Key::None;
   bool ctrl = false;
@@ -91,9 +91,9 @@ struct InputEvent {
   std::vector<std::string> paths = {};  ///< Drop
 };
 
-/// What happened and was not yet shown to a frame. A frame takes as much as it can tell apart: at most one transition of every
+/// Events that no frame has taken yet. A frame takes as many as it can tell apart: at most one transition of every
 /// key and every button, so that a tap that went down and up between two frames is seen by both, and no pointer motion across a
-/// button's transition. A character and a key that edits text (Backspace, Ctrl) are never in one frame, as which came first would be
+/// button's transition. A character and a key that edits text (Backspace, Ctrl) are never in one frame, as their order would be
 /// lost.
 class InputQueue {
  public:

@@ -31,7 +31,7 @@ std::string letters_of(std::string_view typed) {
   return letters;
 }
 
-/// best[i * n + j]: of the first i + 1 letters, the last of them at j of the text; from: where the one before stands then.
+/// best[i * n + j]: of the first i + 1 letters, the last of them at j of the text; from: the place of the letter before it then.
 struct Matches {
   std::size_t n;
   std::vector<int> best;

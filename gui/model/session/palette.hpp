@@ -2,8 +2,8 @@
 
 // The command palette and the sheet of keys: both made from the table of commands.
 //
-// What is typed is matched letter by letter against titles, ids and groups, best first. A command's id with a blank and its argument runs it
-// with that ("colour stage"); where a command takes one of a few words, these are offered.
+// The typed text is matched letter by letter against titles, ids and groups, best first. A command's id with a blank and its argument runs
+// the command with that argument ("colour stage"); where a command takes one of a few words, these are offered.
 
 #include <cstddef>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace pipeloom::gui {
 
-/// How well `typed` matches `text`: its letters must stand in it in this order, in either case. Beginnings of words and runs of neighbours count
+/// How well `typed` matches `text`: its letters must be in it in this order, in either case. Beginnings of words and runs of neighbours count
 /// more, gaps less; 0 is no match, an empty `typed` matches everything. Fills `at`, if given, with the places of the letters.
 [[nodiscard]] int fuzzy_score(std::string_view typed, std::string_view text,
                               std::vector<std::size_t>* at = nullptr);
@@ -44,7 +44,7 @@ struct SheetGroup {
 };
 [[nodiscard]] std::vector<SheetGroup> sheet_groups();
 
-/// What is open on top of the panels, and what was typed there.
+/// State of what is open on top of the panels, and the text typed there.
 class PaletteModel : public Part {
  public:
   explicit PaletteModel(Session&) {}
@@ -54,7 +54,7 @@ class PaletteModel : public Part {
   void close() { open_ = false; }
   [[nodiscard]] const std::string& typed() const { return typed_; }
   void type(const Session& session, std::string text);
-  /// The same, with the keyboard behind it.
+  /// The same, and gives it the keyboard.
   void begin(Session& session, std::string text);
   /// Opens with a command whose argument is to be typed.
   void ask(Session& session, std::string_view id);
@@ -69,7 +69,7 @@ class PaletteModel : public Part {
   /// to be continued. The view counts down.
   int cursor_frames = 0;
   bool sheet_open = false;
-  /// What the sheet is narrowed to.
+  /// The text that the sheet is narrowed to.
   std::string filter;
   /// The hint of the tour that is shown; -1: none.
   int tour = -1;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A feature's share of the session: its state and what it does between frames. Session::part<T>() makes it when first asked for, so
-// that a feature is its own files and nobody else's.
+// A feature's share of the session: its state and its work between frames. Session::part<T>() makes it when first asked for, so
+// that a feature is in files of its own.
 
 #include <string_view>
 
@@ -22,7 +22,7 @@ class Part {
   virtual bool update(Session&) { return false; }
   /// Gives up what jobs of it are under way: the user does not want to wait.
   virtual void stop(Session&) {}
-  /// Nothing under way besides jobs, such as a file that is waited for to be stable.
+  /// True if nothing is under way other than jobs, such as a wait for a file to be stable.
   [[nodiscard]] virtual bool idle() const { return true; }
   /// It is about to bring the first run, so that no other part need.
   [[nodiscard]] virtual bool brings_run() const { return false; }
