@@ -137,7 +137,7 @@ void draw_panel(Ui& ui, const View& view, const Area& area, bool alone) {
   ImGui::PopID();
 }
 
-/// The panels that were open in the previous frame: one that was just opened comes to the front.
+/// The panels that were open in the previous frame: one that was just opened is brought to the front.
 class OpenTabs : public Part {
  public:
   explicit OpenTabs(Session&) {}

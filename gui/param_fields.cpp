@@ -39,7 +39,7 @@ std::string field_id(const io::Key& key) {
   return "params/" + std::string(key.path);
 }
 
-/// What the field of a key shows: what is set, else in the quieter colour what holds, else what the default is.
+/// The look of a key's field: the value that is set, else in the quieter colour the value that the run has, else the default.
 FieldLook look_of(Ui& ui, const io::Key& key) {
   const std::string set = config(ui).value(std::string(key.path));
   const RunModel* run = live_run(ui.session);
@@ -65,7 +65,7 @@ void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& val
 }
 
 void draw_text(Ui& ui, const std::string& id, const io::Key& key, const std::string& help) {
-  // What is being typed lives here until it is finished; otherwise the field shows what holds.
+  // Text being typed is kept here until it is finished; otherwise the field shows the value in use.
   static std::map<std::string, std::string> typing;
   const std::string now = config(ui).value(std::string(key.path));
   std::string text = typing.contains(id) ? typing[id] : now;
@@ -202,7 +202,7 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
   }
 }
 
-/// What a key is called. It cannot be too long for its place: then it is cut, and the help says it.
+/// Draws a key's label. One that is too long for its place is cut, and the help says it.
 void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(

@@ -16,7 +16,7 @@ void draw_field(Ui& ui, const io::Key& key, int stages);
 /// The run of the configuration under edit; null until there is one.
 [[nodiscard]] const RunModel* live_run(const Session& session);
 
-/// Whether the schedule under edit takes this key.
+/// True if the schedule under edit takes this key.
 [[nodiscard]] bool applies(const io::Key& key, const std::string& schedule);
 
 /// "ranks": what is said of a key on hover: help, unit, default, where the value that holds comes from.

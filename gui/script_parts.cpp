@@ -96,7 +96,7 @@ std::optional<ItemRect> rect_of(const std::optional<Box>& box) {
                   static_cast<float>(box->y1)};
 }
 
-/// The rest of `text` behind `prefix`.
+/// Returns the rest of `text` after `prefix`; nullopt if it begins otherwise.
 std::optional<std::string_view> behind(std::string_view prefix, std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());

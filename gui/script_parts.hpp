@@ -1,6 +1,6 @@
 #pragma once
 
-// What scripts are made of: input as a person would make it, texts that are typed, variables of the environment, names of files.
+// Parts of scripts: input as a person would make it, texts that are typed, variables of the environment, names of files.
 
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +26,7 @@ namespace pipeloom::gui {
 /// The code points of UTF-8; bytes that are none are left out.
 [[nodiscard]] std::vector<std::uint32_t> code_points(const std::string& text);
 
-/// `${NAME}` stands for the environment's variable. Throws InputError at `where` for one that is not set.
+/// Replaces each `${NAME}` by the environment's variable. Throws InputError at `where` for one that is not set.
 [[nodiscard]] std::string expanded(const Where& where, std::string text);
 
 /// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set. Its folder is made.

@@ -19,7 +19,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Frames without news after which the picture stands still: Dear ImGui settles sizes and hovers in fewer.
+/// Frames without news after which the picture is at rest: Dear ImGui settles sizes and hovers in fewer.
 constexpr int kRestFrames = 3;
 /// Two clicks further apart than this are no double click (0.3 s of 1/60 s each).
 constexpr int kFramesBetweenClicks = 20;
@@ -84,7 +84,7 @@ void Runner::settle() {
   while (!host_.queue.empty());
 }
 
-/// Frames until nothing is under way and the picture stands still.
+/// Runs frames until nothing is under way and the picture is at rest.
 void Runner::rest(const ScriptCommand& command, double seconds) {
   const auto start = Clock::now();
   for (int calm = 0; calm < kRestFrames;) {
@@ -182,7 +182,7 @@ Point Runner::place_of(const ScriptCommand& command, const ScriptTarget& target)
   const std::string name = expanded(command.where, target.text);
   constexpr std::string_view kItem = "item:";
   if (name.compare(0, kItem.size(), kItem) == 0) host_.items.want(name.substr(kItem.size()));
-  // What is scrolled into view stands elsewhere afterwards.
+  // A thing that is scrolled into view is elsewhere afterwards.
   rest(command, kPatience);
   host_.items.want("");
   const auto rect = find(name);
@@ -234,7 +234,7 @@ void Runner::write_output(const ScriptCommand& line) {
   io::write_file(path, overwrite, [this](std::ostream& out) { out << host_.state(); });
 }
 
-/// What became of an `open`, `set` or `do`, beside what an `expect-error` in front of it wanted.
+/// Checks the outcome of an `open`, `set` or `do` against that of an `expect-error` before it.
 void Runner::judge(const ScriptCommand& line) {
   const Message& said = host_.session.message;
   const bool failed = said.kind == MessageKind::Problem;

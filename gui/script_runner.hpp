@@ -15,13 +15,13 @@
 
 namespace pipeloom::gui {
 
-/// What a script needs of the program. All of it outlives the run.
+/// The objects that a script needs of the program. All of them outlive the run.
 struct ScriptHost {
   Session& session;
   Items& items;
   Platform& platform;
   InputQueue& queue;
-  /// One frame: takes from `queue`, updates the session, draws, presents. Frames of a headless run stand for 1/60 s each.
+  /// One frame: takes from `queue`, updates the session, draws, presents. Each frame of a headless run takes 1/60 s.
   std::function<void()> frame;
   /// The state dump.
   std::function<std::string()> state;
@@ -31,7 +31,7 @@ struct ScriptHost {
 };
 
 class App;
-/// What the program offers to scripts. Turns on the recording of items, and frames of 1/60 s.
+/// The script's host in the program. Turns on the recording of items, and frames of 1/60 s.
 [[nodiscard]] ScriptHost host_of(App& app);
 /// The state dump of the program. Items are in it if Items::record() is on.
 [[nodiscard]] std::string dump_state(App& app);
@@ -44,8 +44,9 @@ struct ScriptResult {
 };
 
 /// Relative names of `screenshot` and `state` are below the folder that the environment's PIPELOOM_OUT names; `${NAME}` in files and
-/// arguments stands for any variable of the environment. Every command is followed by as many frames as its input needs, and by the end of the jobs it started. Stops at the first `expect`
-/// that does not hold. Throws InputError where a target or file does not exist, or the program does not come to rest in time.
+/// arguments is any variable of the environment. Every command is followed by as many frames as its input needs, and by the end of the jobs
+/// it started. Stops at the first `expect` that does not hold. Throws InputError where a target or file does not exist, or the program is not
+/// at rest in time.
 [[nodiscard]] ScriptResult run_script(const Script& script, const ScriptHost& host);
 
 /// Writes what the platform drew last. Throws InputError if the file is there and may not be replaced, SystemError if the platform draws

@@ -24,7 +24,7 @@ struct Skin {
   Rgba panel = 0;       ///< of everything else
   Rgba raised = 0;      ///< fields, buttons, what the pointer is on
   Rgba line = 0;        ///< between panels and around fields
-  Rgba row = 0;         ///< behind a rank's ops: idle time
+  Rgba row = 0;         ///< the ground of a rank's row: idle time
   Rgba grid = 0;
   Rgba text = 0;
   Rgba muted = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a view gets to draw with.
+// The objects that a view draws with.
 
 #include <span>
 
@@ -16,7 +16,7 @@ struct Ui {
   Items& items;
   Platform& platform;
   Skin skin;
-  /// Whether a text field has the keyboard, so that letters are letters.
+  /// True if a text field has the keyboard, so that letters are letters.
   bool typing = false;
 };
 

@@ -10,7 +10,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Dear ImGui's identity of a widget: what stands behind "##" is not shown.
+/// Dear ImGui's identity of a widget: the part after "##" is not shown.
 class PushedId {
  public:
   explicit PushedId(std::string_view id) { ImGui::PushID(id.data(), id.data() + id.size()); }
@@ -320,7 +320,7 @@ bool slider(Ui& ui, std::string_view id, double& value, double least, double mos
 
 namespace {
 
-/// What a combo shows when it is open.
+/// The list of a combo that is open.
 bool draw_entries(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen) {
   bool changed = false;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -348,7 +348,7 @@ float wedge_width(const Ui& ui) {
   return icon_width() + 5 * ui.skin.scale;
 }
 
-/// What a combo has beside its text: padding, and the wedge.
+/// The width of a combo in addition to its text: padding, and the wedge.
 float around_choice(const Ui& ui) {
   return 2 * ImGui::GetStyle().FramePadding.x + wedge_width(ui);
 }

@@ -25,7 +25,7 @@ bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
 /// A word in a thin frame, in the accent colour while it is on.
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
-/// A word that can be clicked, behind the text before.
+/// A word that can be clicked, after the text before it.
 bool link(Ui& ui, std::string_view id, const char* label, std::string_view help);
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row = false);
 /// True when Enter was pressed or the field left with another text.
@@ -33,7 +33,7 @@ bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint
                 std::string_view help = {});
 /// The same, true on every change.
 bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "");
-/// A value as it reads while nobody types, at the right of its field with its unit behind it; muted where it is a default.
+/// A value as it reads while it is not edited, at the right of its field, followed by its unit; muted where it is a default.
 struct FieldLook {
   std::string shown;
   std::string unit;
@@ -45,7 +45,7 @@ bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook
 /// choice() with the chosen entry at the right, as value_field() has it.
 bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
                   const FieldLook& look, std::string_view help = {});
-/// What a step of 1 or -1 makes of a number.
+/// Returns the number after a step of 1 or -1.
 using NextNumber = std::function<int(int by)>;
 /// With quiet - and + inside the field; true when the number changed. Typed numbers count when Enter is pressed or the field is left. The signs go to
 /// `next`, if given, instead of to the neighbour.
@@ -62,7 +62,7 @@ bool slider(Ui& ui, std::string_view id, double& value, double least, double mos
 /// How wide a choice is that shows the longest of its entries whole; of very long ones less.
 [[nodiscard]] float choice_width(const Ui& ui, std::span<const std::string> entries);
 /// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry". A name that is too long for the width
-/// loses its middle, and stands whole in the help.
+/// loses its middle, and is whole in the help.
 bool choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
             std::string_view help = {});
 /// A line of text in the skin's colours.

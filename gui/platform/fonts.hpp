@@ -1,7 +1,7 @@
 #pragma once
 
 // The interface's letters: Inter, or DejaVu Sans where the build did not find it, and DejaVu's signs; carried in the program, rasterised at
-// the size in use. Figures are as wide as each other, so that numbers stand below each other and do not jump.
+// the size in use. All digits have the same width, so that numbers line up in columns and do not jump.
 //
 // Dear ImGui 1.86 has no fonts of changing size, so that every scale has an atlas of its own. Making one takes some 10 ms of a
 // processor, which no frame has: it may be made on any thread, and becomes the frame thread's when it is used.

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> from_the_top(const std::vector<std::uint8_t>& rows, Pi
   const std::ptrdiff_t row = std::ptrdiff_t{4} * size.width;
   for (int y = 0; y < size.height; ++y)
     std::copy_n(rows.begin() + row * (size.height - 1 - y), row, out.begin() + row * y);
-  // What the surface has for alpha depends on the driver; a picture of the window is opaque.
+  // The alpha of the surface depends on the driver; a picture of the window is opaque.
   for (std::size_t alpha = 3; alpha < out.size(); alpha += 4) out[alpha] = 255;
   return out;
 }

@@ -156,7 +156,7 @@ class GlfwPlatform final : public Platform {
   }
   [[nodiscard]] std::vector<std::uint8_t> read_pixels() override {
     if (drawn_ == nullptr) return {};
-    // What was swapped to the screen is no longer readable: the frame is drawn once more behind it.
+    // A frame that was swapped to the screen is no longer readable: it is drawn once more into the back buffer.
     renderer_.draw(*drawn_, size());
     return renderer_.read_pixels(size());
   }

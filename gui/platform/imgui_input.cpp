@@ -155,7 +155,7 @@ void note_modifiers(ImGuiIO& io, const InputEvent& event) {
   if (event.key == Key::Super) io.KeySuper = down;
 }
 
-/// Whether something else was pressed since Alt went down.
+/// True if something else was pressed since Alt went down.
 bool g_alt_in_chord = false;
 
 void note_alt(const ImGuiIO& io, const InputEvent& event) {

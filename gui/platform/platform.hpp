@@ -38,7 +38,7 @@ class Platform {
   /// The size of what is drawn, in pixels.
   [[nodiscard]] virtual PixelSize size() const = 0;
   virtual void resize(PixelSize size) = 0;
-  /// What the display says about its density: 1 is 96 dots per inch.
+  /// The display's density: 1 is 96 dots per inch.
   [[nodiscard]] virtual double display_scale() const = 0;
   /// Moves what happened into `queue`; waits up to `seconds` for something to happen, or for wake(). 0 does not wait, a negative
   /// number waits without end.
@@ -52,7 +52,7 @@ class Platform {
   virtual void begin_frame() = 0;
   /// Draws and shows.
   virtual void present(ImDrawData& data) = 0;
-  /// What present() drew last, row by row from the top, RGBA; empty on the null platform.
+  /// The pixels that present() drew last, row by row from the top, RGBA; empty on the null platform.
   [[nodiscard]] virtual std::vector<std::uint8_t> read_pixels() = 0;
 
   /// A texture for ImDrawList::AddImage (nearest-neighbour sampling). 0 on the null platform is valid to draw with.

@@ -25,7 +25,7 @@ constexpr float kBelowTop = 54;
 constexpr float kBarHeight = 4;
 constexpr float kLeastWords = 260;
 
-/// What stands beside a number.
+/// The text after a number.
 struct Note {
   std::string text;
   Rgba colour = 0;
@@ -54,7 +54,7 @@ class Bar {
     inner_ = words;
     text(ui_.skin.small, left_, kLabelTop, ui_.skin.muted, label);
     text(ui_.skin.large, left_, kValueTop, ui_.skin.text, value);
-    // On the line that the number stands on.
+    // On the baseline of the number.
     const float drop = 0.8F * (ui_.skin.large->FontSize - ui_.skin.small->FontSize) / scale;
     text(ui_.skin.small, left_ + value_width + 6 * scale, kValueTop + drop, note.colour, note.text);
     const float right = left_ + words + kPad * scale;
@@ -127,7 +127,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
 }
 
-/// Until the root is found, the phase stands for it.
+/// Names the largest cause; until the root is found, its phase.
 std::string largest_text(const AnswerModel& model) {
   if (model.cause()) return "largest: " + model.cause()->text;
   const auto& phase = model.run()->largest_cause;
@@ -213,7 +213,7 @@ void answer(Ui& ui) {
   if (model.run() == nullptr || ui.session.active_run() == nullptr) return;
   const RunAnswer& run = *model.run();
   draw_step(ui, bar, model);
-  // What part of an unfinished step was idle means nothing.
+  // An unfinished step has no meaningful share of idle time.
   if (!run.hangs && !run.cut) draw_bubble(ui, bar, model);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);

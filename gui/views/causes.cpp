@@ -1,4 +1,4 @@
-// Why ranks stand still: the run's metrics, idle time by cause in total and per rank, and the longest gaps. A click on a gap goes there.
+// Causes of idle time: the run's metrics, idle time by cause in total and per rank, and the longest gaps. A click on a gap goes there.
 
 #include "gui/model/panels/causes.hpp"
 
@@ -132,7 +132,7 @@ void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
   ImGui::EndChild();
 }
 
-/// What a row says: name, amount, share, and a thin bar under them.
+/// Draws a row: name, amount, share, and a thin bar under them.
 void draw_root(Ui& ui, const RootLine& line, std::size_t n, double most, TimeUnit unit) {
   const float scale = ui.skin.scale;
   const float width = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
@@ -157,7 +157,7 @@ void draw_root(Ui& ui, const RootLine& line, std::size_t n, double most, TimeUni
   if (chosen) run_command(ui.session, "select-cause", id);
 }
 
-/// What the bubble goes back to, the largest first; amounts sum to it.
+/// Draws the root causes of the bubble, the largest first; amounts sum to it.
 void draw_roots(Ui& ui, const CausesModel& model, TimeUnit unit) {
   const std::vector<RootLine>& roots = model.roots();
   if (roots.empty()) return;
@@ -217,7 +217,7 @@ void draw_places(Ui& ui, CausesModel& model, const RunModel& run) {
   ImGui::TextUnformatted(fmt::format("Longest of {}", study::count_text(summary.num_gaps, "gap")).c_str());
   explain("A click shows the gap in the timelines");
   draw_gaps(ui, model, run);
-  // What the longest one waits for is known to scripts without a pointer on it.
+  // Scripts know the cause of the longest gap without a pointer on it.
   wrapped_text(model.gap_text(ui.session, 0));
   ImGui::Separator();
   draw_ranks(ui, summary, run.timeline.unit);

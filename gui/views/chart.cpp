@@ -24,10 +24,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the pointer rests on, for this long, is explained.
+/// A thing that the pointer rests on for this many seconds is explained.
 constexpr double kRest = 0.4;
 
-/// What the view keeps between frames.
+/// State of the view that lasts between frames.
 class ChartView final : public Part {
  public:
   explicit ChartView(Session&) {}
@@ -203,7 +203,7 @@ void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
                  width);
 }
 
-/// What to do where there is nothing to see.
+/// Says what to do where there is nothing to see.
 void draw_invitation(const Ui& ui, const Box& area, ImDrawList& draw) {
   if (!ui.session.runs.empty() || ui.session.jobs.pending() > 0) return;
   constexpr const char* kLines[] = {"Nothing is open", "Ctrl+O opens a file; so does dropping one here.",
@@ -231,7 +231,7 @@ void ChartView::draw(Ui& ui) {
                              ImGuiButtonFlags_MouseButtonMiddle);
   note_item(ui, "chart");
   take_pointer(ui, layout);
-  // What the pointer changed is seen at once, and what follows asks for the layout that is on screen.
+  // The chart shows the pointer's changes at once; later code asks for the layout that is on screen.
   lay_out_chart(ui.session, area, ui.skin.scale, layout);
   build_chart_list(ui.session, layout, fonts_, list_);
   ImDrawList& draw = *ImGui::GetWindowDrawList();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kPopup = "##context";
 
-/// What the view keeps between frames: which menu it has opened.
+/// State of the view that lasts between frames: the menu that it has opened.
 struct ContextShown final : Part {
   explicit ContextShown(Session&) {}
   std::uint64_t opened = 0;

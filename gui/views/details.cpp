@@ -1,5 +1,5 @@
-// The selected op or gap as a story: what it is, what it waits for and what would help, the chain behind it, what another duration would
-// give, and what is in flight at the cursor.
+// The selected op or gap as a story: its name, the op that it waits for and the change that would help, the chain before it, the result of
+// another duration, and the microbatches in flight at the cursor.
 
 #include "gui/model/panels/details.hpp"
 
@@ -83,7 +83,7 @@ void draw_chain(Ui& ui, const Details& details, std::optional<OpRef>& chosen) {
   }
 }
 
-/// Ops that a click leads to; the one that held the op up stands out.
+/// Ops that a click leads to; the one that held the op up is emphasised.
 void draw_ops(Ui& ui, const char* title, const char* id, const std::vector<DetailLine>& lines,
               std::optional<OpRef>& chosen) {
   if (lines.empty()) return;
@@ -164,7 +164,7 @@ void draw_in_flight(Ui& ui) {
   note_item(ui, "details/in-flight");
 }
 
-/// What few ask for, in sentences.
+/// Draws the facts that few ask for, in sentences.
 void draw_rest(Ui& ui, const Details& details) {
   heading(ui, "More");
   for (const DetailLine& fact : details.facts)

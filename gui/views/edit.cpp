@@ -75,7 +75,7 @@ const Strip& strip_of(Ui& ui, const ScheduleEditor& editor) {
   return kept;
 }
 
-/// Selects an op by name in the picture, which may be of older queues, and may not come to it.
+/// Selects an op by name in the picture, which may be of older queues, and may not reach it.
 void select_named(Ui& ui, Rank rank, Op op) {
   const RunModel* run = ui.session.active_run();
   if (run == nullptr || rank.value() >= run->ranks()) return;

@@ -25,16 +25,16 @@ constexpr float kLeastPlot = 260;
 constexpr float kDotRadius = 3.5F;
 constexpr float kReach = 9;
 
-// What is asked ----------------------------------------------------------------------------------------------------------------
+// The question -----------------------------------------------------------------------------------------------------------------
 
-/// The next item stands in the same line where there is room for it.
+/// Puts the next item on the same line where there is room for it.
 void next_of_line(const Ui& ui, float width) {
   const float right = ImGui::GetItemRectMax().x + ImGui::GetStyle().ItemSpacing.x;
   const float end = ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x;
   if (right + width * ui.skin.scale <= end) ImGui::SameLine();
 }
 
-/// A label and the width of the field behind it.
+/// Draws a label, and sets the width of the field after it.
 void label(const Ui& ui, const char* word, float field) {
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
@@ -116,7 +116,7 @@ void draw_vary(Ui& ui, FindModel& model) {
 
 // How far it is, and what came out ---------------------------------------------------------------------------------------------
 
-/// What can be done with the best.
+/// Draws the buttons for the best row.
 void draw_winner_buttons(Ui& ui, const FindModel& model) {
   if (model.plan() == nullptr || model.plan()->candidates.empty()) return;
   const FindRow& winner = model.rows().front();
@@ -264,7 +264,7 @@ class PictureDraw {
     draw_text_near(plot_.point(dot), model_.rows()[dot.row].row.name, ui_.skin.text);
   }
 
-  /// To the right or to the left, above or below, where nothing stands; else nowhere: the pointer finds the name.
+  /// To the right or to the left, above or below, where it is free; else nowhere: the pointer finds the name.
   void draw_text_near(ImVec2 at, const std::string& text, Rgba colour) {
     const ImVec2 size = small_text_size(ui_, text);
     const float away = 9 * ui_.skin.scale;
@@ -286,7 +286,7 @@ class PictureDraw {
     ImVec2 from;
     ImVec2 to;
   };
-  /// No name stands on this line.
+  /// Keeps names off this line.
   void take(ImVec2 from, ImVec2 to) {
     taken_.push_back({ImVec2(from.x - 1, from.y - 1), ImVec2(to.x + 1, to.y + 1)});
   }
@@ -309,7 +309,7 @@ class PictureDraw {
   std::vector<Taken> taken_;
 };
 
-/// What a point is, and what a click does.
+/// Says what a point is, and takes a click on it.
 void take_pointer(Ui& ui, const FindModel& model, const FindPlot& plot) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const double reach = kReach * static_cast<double>(ui.skin.scale);

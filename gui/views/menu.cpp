@@ -106,7 +106,7 @@ void draw_command(Ui& ui, const Command& command) {
     if (command.argument.empty()) {
       run_command(ui.session, command.id);
     } else {
-      // What it needs is typed in the palette.
+      // The argument is typed in the palette.
       ui.session.part<PaletteModel>().ask(ui.session, command.id);
     }
   }
@@ -162,7 +162,7 @@ void draw_search(Ui& ui) {
   const float width =
       (kFieldWidth + (count.empty() ? 0 : kCountWidth)) * scale + button_width + 4 * style.ItemSpacing.x;
   ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), ImGui::GetWindowWidth() - width));
-  // Words stand in the middle of the bar by themselves; what has a frame is put there.
+  // Words are in the middle of the bar by themselves; an item with a frame is put there.
   ImGui::SetCursorPosY((kBarHeight * scale - ImGui::GetFrameHeight()) / 2);
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);

@@ -115,7 +115,7 @@ void follow_selection(Ui& ui, OpsTable& table, std::size_t visible) {
     table.top = *row - std::min(*row, visible / 2);
 }
 
-/// Its handle stands for the rows in sight; returns nothing while all are.
+/// A scroll bar whose handle is the rows in sight; draws nothing while all are.
 void draw_bar(Ui& ui, OpsTable& table, std::size_t visible, float height) {
   const float width = kBarWidth * ui.skin.scale;
   const ImVec2 at = ImGui::GetCursorScreenPos();

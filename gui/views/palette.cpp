@@ -25,7 +25,7 @@ struct FieldState {
   bool cursor_to_end;
 };
 
-/// Up and down choose instead of moving in the field. A field that gets the keyboard selects its text; what stands there is to be
+/// Up and down choose instead of moving in the field. A field that gets the keyboard selects its text; here the text is to be
 /// continued.
 int on_palette_field(ImGuiInputTextCallbackData* data) {
   auto& state = *static_cast<FieldState*>(data->UserData);

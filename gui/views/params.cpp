@@ -79,7 +79,7 @@ void draw_schedule(Ui& ui, ConfigModel& config) {
   if (generator != nullptr) muted_text(ui, sentence(generator->summary));
 }
 
-/// One group of keys: its head, the keys that are set or matter always, and behind the head the others.
+/// One group of keys: its head, the keys that are set or matter always, and under the head the others.
 class Group {
  public:
   Group(Ui& ui, ConfigModel& config, const ParamGroupRow& row, int stages)
@@ -97,7 +97,7 @@ class Group {
     }
   }
 
-  /// Whether what is behind the head is to be drawn. A group that has no key has no head.
+  /// Draws the group; returns true if it is unfolded. A group that has no key has no head.
   bool draw() {
     if (shown_.empty() && folded_.empty()) return false;
     const bool open = draw_head();
@@ -124,7 +124,7 @@ class Group {
     return shown_of(*key, value, "").text;
   }
 
-  /// "Costs, per rank": what the numbers are for stands in the head where the group has rows of it.
+  /// "Costs, per rank": the head says what the numbers are for, where the group has rows of it.
   [[nodiscard]] std::string head() const {
     const bool counted = row_.group == ParamGroup::Costs || row_.group == ParamGroup::Memory;
     return std::string(row_.head) + (counted ? ", per " + told() : "");
@@ -138,7 +138,7 @@ class Group {
     return row_.at_rest.empty() ? told() : std::string(row_.at_rest);
   }
 
-  /// Whether a script is about to use what is folded.
+  /// True if a script is about to use a folded key.
   [[nodiscard]] bool is_wanted() const {
     const std::string& wanted = ui_.items.wanted();
     if (row_.group == ParamGroup::Stragglers && wanted.starts_with("params/rank_scale/")) return true;
@@ -235,7 +235,7 @@ int stages_of(const Session& session) {
   return run == nullptr ? 1 : run->schedule->stages();
 }
 
-/// Buttons one behind the other, on as many lines as they need.
+/// Buttons one after another, on as many lines as they need.
 class ButtonRow {
  public:
   explicit ButtonRow(Ui& ui) : ui_(ui) {}

@@ -1,4 +1,4 @@
-// What is wrong: diagnostics, who waits for whom, the steps around the standstill, what would help, and what PyTorch says.
+// Problems: diagnostics, which rank waits for which, the steps around the standstill, the moves that would help, and PyTorch's verdict.
 
 #include "gui/model/panels/problems.hpp"
 

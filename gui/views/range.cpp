@@ -22,7 +22,7 @@ std::string time_text(const RunModel& run, Ticks ticks) {
   return fmt::format("{} {}", format_ticks(ticks, run.timeline.unit), unit_word(run.timeline.unit));
 }
 
-/// What has a column: kinds that the schedule has, causes that occur in the range.
+/// The columns: kinds that the schedule has, causes that occur in the range.
 struct Columns {
   std::vector<OpKind> kinds;
   std::vector<IdleCause> causes;

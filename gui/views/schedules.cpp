@@ -81,7 +81,7 @@ std::string head_text(const ScheduleTable& table, Column column) {
   return "";
 }
 
-/// What stands in a column of a line, "" where bars and names are drawn otherwise.
+/// The text in a column of a line, "" where bars and names are drawn otherwise.
 std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column column) {
   switch (column) {
     case Column::Name:
@@ -166,7 +166,7 @@ class Table {
     share_room();
   }
 
-  /// What is left over goes to the bars, what is missing comes from the names.
+  /// Gives room that is left over to the bars, and takes missing room from the names.
   void share_room() {
     // The dots have a column too, and what is left over where no words grow.
     const float others = hidden(Column::Room) ? 2 : 1;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kColumns = 3;
 
-/// What is done with the mouse stands in no table of commands.
+/// An action of the mouse, which is in no table of commands.
 struct MouseHint {
   const char* does;
   const char* how;

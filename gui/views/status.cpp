@@ -1,4 +1,4 @@
-// The line below everything: what was said last, and where things stand.
+// The line below everything: the last message, and the state of the run and its jobs.
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -51,7 +51,7 @@ std::string facts(Ui& ui) {
   return text;
 }
 
-/// What keys do, in the order in which they go where there is no room for all.
+/// Hints about keys, in the order in which they are left out where there is no room for all.
 struct KeyHint {
   const char* id;
   const char* words;

@@ -52,7 +52,7 @@ void draw_mark(const Ui& ui, ImVec2 at, float r, std::size_t series, unsigned al
   }
 }
 
-// What is chosen ---------------------------------------------------------------------------------------------------------------
+// The choices ------------------------------------------------------------------------------------------------------------------
 
 /// A choice among names that runs a command with the one taken.
 void draw_choice(Ui& ui, const char* id, const char* label, const std::vector<std::string>& names,

@@ -20,7 +20,7 @@ constexpr float kCardWidth = 360;
 constexpr float kCardHeight = 130;  // about
 constexpr float kAway = 12;
 
-/// Has the frames note where things are while the tour is shown: nobody else may look.
+/// Makes the frames note where things are while the tour is shown; no other feature may ask for that.
 class TourView final : public Part {
  public:
   explicit TourView(Session&) {}

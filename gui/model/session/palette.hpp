@@ -54,7 +54,7 @@ class PaletteModel : public Part {
   void close() { open_ = false; }
   [[nodiscard]] const std::string& typed() const { return typed_; }
   void type(const Session& session, std::string text);
-  /// The same, and gives it the keyboard.
+  /// Opens with the text typed, and gives the field the keyboard.
   void begin(Session& session, std::string text);
   /// Opens with a command whose argument is to be typed.
   void ask(Session& session, std::string_view id);

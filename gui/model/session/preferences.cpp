@@ -87,7 +87,7 @@ const Setting* find_setting(std::string_view key) {
   return found == std::end(kSettings) ? nullptr : found;
 }
 
-/// What stood in the file keeps its place, and what this program does not know its value.
+/// Writes the keys of the old file in their places, those that this program does not know with their old values.
 void write_settings(JsonWriter& out, const Preferences& preferences, const io::Value& before) {
   out.object();
   for (std::size_t i = 0; i < before.keys().size(); ++i) {

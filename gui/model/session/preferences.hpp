@@ -1,7 +1,7 @@
 #pragma once
 
-// What the user set, kept between sessions: $XDG_CONFIG_HOME/pipeloom/window.json, or ~/.config/pipeloom/window.json. JSON with the
-// fields of Preferences; unknown keys are left alone, so that an older program does not lose what a newer one wrote.
+// The user's settings, kept between sessions: $XDG_CONFIG_HOME/pipeloom/window.json, or ~/.config/pipeloom/window.json. JSON with the
+// fields of Preferences; unknown keys are kept, so that an older program does not lose what a newer one wrote.
 
 #include <string>
 #include <string_view>

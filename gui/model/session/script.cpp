@@ -39,7 +39,7 @@ ScriptTarget read_target(ScriptWords& words) {
                     "'; a place is X,Y, op:RANK/OP, gap:RANK/N, rank:RANK, legend:KIND or item:PANEL/NAME");
 }
 
-/// "ctrl+shift": what is held besides the button.
+/// "ctrl+shift": the keys that are held with the button.
 std::optional<Chord> parse_held(std::string_view text) {
   Chord held;
   while (!text.empty()) {
@@ -270,7 +270,7 @@ namespace {
 using io::Value;
 using io::ValueKind;
 
-/// JSON where it reads as such, else the text as it stands: `expect /theme == dark`.
+/// JSON where it reads as such, else the text as it is: `expect /theme == dark`.
 Value value_of(const std::string& text) {
   io::Document document;
   document.set("value", text, "expect");

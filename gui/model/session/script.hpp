@@ -1,7 +1,7 @@
 #pragma once
 
-// Scripts that drive the window: one command a line, what stands behind `#` is a comment. They are how the window is tested, and how
-// its pictures are made.
+// Scripts that drive the window: one command a line, `#` begins a comment. The window is tested with them, and its pictures are
+// made with them.
 //
 //   open FILE                        set KEY VALUE                 do COMMAND [ARG]          (an id of the command palette)
 //   key CHORD [FRAMES]               type "text"                   move T
@@ -15,7 +15,7 @@
 // `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
 // `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them.
 // `exists` and `absent` take no value. A failing `open`, `set` or `do` fails the script, and so does one after which the configuration
-// cannot run, unless `expect-error` stands before it: then it must fail, and what is said must contain TEXT. A word with blanks is written
+// cannot run, unless `expect-error` comes before it: then it must fail, and its message must contain TEXT. A word with blanks is written
 // in double quotes, as JSON writes texts.
 
 #include <optional>
@@ -67,7 +67,7 @@ enum class Comparison : std::uint8_t {
 /// A place on screen, as written. Only the program knows where "op:2/0F7" is right now.
 struct ScriptTarget {
   std::string text;
-  /// Whether the target is `X,Y`.
+  /// The target is `X,Y`.
   bool is_point = false;
   float x = 0;
   float y = 0;
@@ -103,7 +103,7 @@ using Script = std::vector<ScriptCommand>;
 /// The keys and indices of a JSON pointer, from the outermost: "/a~1b/0" is "a/b", "0". Nothing for what is no pointer.
 [[nodiscard]] std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer);
 
-/// What is wrong with `state` (the state dump), "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".
+/// Says how `state` (the state dump) differs, or "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".
 /// REQUIRES: expectation is an Expect of parse_script().
 [[nodiscard]] std::string check_expectation(const ScriptCommand& expectation, const std::string& state);
 

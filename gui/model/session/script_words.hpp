@@ -1,6 +1,6 @@
 #pragma once
 
-// The words of one line of a script, and where each stands.
+// The words of one line of a script, and their places.
 
 #include <string>
 #include <string_view>
@@ -30,7 +30,7 @@ class ScriptWords {
   [[nodiscard]] const ScriptWord* peek() const { return empty() ? nullptr : &words_[next_]; }
   /// `what` says what a missing word should have been.
   const ScriptWord& take(std::string_view what);
-  /// All that is left, as it stands in the line; of a single quoted word its content.
+  /// The rest of the line, as it is written; of a single quoted word its content.
   std::string rest();
   /// All that is left, quotes kept: JSON.
   std::string raw_rest();

@@ -58,7 +58,7 @@ void show_everything(Session& session) {
   session.view.placed = true;
 }
 
-/// What pointed into the run `old` points nowhere now.
+/// Removes everything from the selection that is in the run `old`.
 void forget_run(Session& session, std::uint64_t old) {
   Selection& selection = session.selection;
   if (selection.op && selection.op->run == old) selection.op.reset();
@@ -67,7 +67,7 @@ void forget_run(Session& session, std::uint64_t old) {
   if (selection.waiting && selection.waiting->run == old) selection.waiting.reset();
 }
 
-/// Where the op stands in the run; no value where it does not run.
+/// The place of the op in the run; no value where it does not run.
 std::optional<OpRef> position_in(const RunModel& run, Op op) {
   const auto ops = run.schedule->ops();
   const auto found = std::find(ops.begin(), ops.end(), op);
@@ -94,7 +94,7 @@ void Session::show_live(RunPtr run) {
   const auto live = std::find_if(runs.begin(), runs.end(), [](const OpenRun& open) { return open.live; });
   const bool everything = !view.placed || runs.empty() || shows_all(view, span_of_all(runs));
   if (live == runs.end()) {
-    // What was opened by name stays on top of the example that comes up by itself.
+    // Files opened by name stay on top of the example that comes up by itself.
     runs.push_back(OpenRun{std::move(run), true, false});
   } else {
     const RunPtr old = std::exchange(live->run, std::move(run));
@@ -116,7 +116,7 @@ void Session::analyse(ShownRun shown) {
     } catch (const Stopped&) {
       return {};
     } catch (const std::bad_alloc&) {
-      return {};  // the picture stands without them
+      return {};  // the picture stays without them
     }
   });
 }

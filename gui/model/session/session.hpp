@@ -1,9 +1,9 @@
 #pragma once
 
 // Everything that the window knows and the user can change, without a window: views draw it, commands change it, scripts and
-// tests drive it. Used from the frame thread only; jobs hand their results over through Jobs::poll().
+// tests drive it. Used from the frame thread only; jobs pass their results on through Jobs::poll().
 //
-// What belongs to one feature only is a Part with its own file; here is what features share.
+// State of one feature only is a Part with its own file; state that features share is here.
 
 #include <cstdint>
 #include <functional>
@@ -26,7 +26,7 @@ struct ShownRun;
 
 enum class MessageKind : std::uint8_t { Note, Problem };
 
-/// What the status line says.
+/// The text of the status line.
 struct Message {
   std::string text;
   MessageKind kind = MessageKind::Note;
@@ -39,13 +39,13 @@ struct OpenRun {
   bool live = false;
   /// Ticked in the table of schedules, or opened for comparison.
   bool compared = false;
-  /// What the stack calls it, where that is not its own title.
+  /// The name of the run in the stack, where that is not its own title.
   std::string name = {};
 
   [[nodiscard]] const std::string& title() const { return name.empty() ? run->title : name; }
 };
 
-/// What the user set for the program as a whole; kept between sessions.
+/// The user's settings for the program as a whole; kept between sessions.
 struct Preferences {
   bool dark = true;
   std::string palette = "default";  ///< "default", "colour-blind", "greyscale"
@@ -79,7 +79,7 @@ struct Session {
   Preferences preferences;
   Message message;
 
-  /// Seconds that the frame in progress stands for; what held keys move by.
+  /// Seconds that the frame in progress takes; held keys move by them.
   double frame_seconds = 1.0 / 60;
   bool quit = false;
   /// A text for the clipboard; the next frame hands it over.

@@ -140,7 +140,7 @@ void write_view(JsonWriter& out, const Session& session) {
       .close();
 }
 
-/// Position of a run in the stack; the position behind the last if it is gone.
+/// Position of a run in the stack; the number of runs if it is gone.
 std::size_t position_of(const Session& session, std::uint64_t run) {
   std::size_t at = 0;
   while (at < session.runs.size() && session.runs[at].run->id != run) ++at;

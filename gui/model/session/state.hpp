@@ -28,7 +28,7 @@
 
 namespace pipeloom::gui {
 
-/// What the window knows and the session does not.
+/// State of the window that the session does not have.
 struct WindowState {
   std::uint64_t seq = 0;
   int width = 0;

@@ -16,7 +16,7 @@ struct TourStep {
 };
 [[nodiscard]] std::span<const TourStep> tour_steps();
 
-/// To a step before or behind; behind the last one the tour ends. REQUIRES: one is shown.
+/// Moves by `by` steps; past the last one the tour ends. REQUIRES: one is shown.
 void move_tour(Session& session, int by);
 /// While the tour is shown: Right goes on, Left goes back, Escape ends it. False for other keys, and while it is not.
 bool take_tour_key(Session& session, const Chord& chord);

@@ -36,7 +36,7 @@ RunName name_of_run(Session& session, const OpenRun& open) {
   return of_file ? RunName{"file", absolute_path(open.run->file)} : RunName{};
 }
 
-/// What is the user's alone does not travel with a workspace.
+/// The preferences that are part of a workspace: without those that are the user's alone.
 Preferences layout_of(Preferences preferences) {
   const Preferences usual;
   preferences.scale = usual.scale;
@@ -183,7 +183,7 @@ void Workspaces::take_step(Session& session) {
   });
 }
 
-/// What refers to runs, once all are there.
+/// Restores the things that refer to runs, once all runs are there.
 void Workspaces::finish(Session& session) {
   finishing_ = false;
   const OpenRun* const active = run_named(session, opening_.active);
@@ -267,7 +267,7 @@ void Workspaces::write(Session& session) {
   if (target().empty() || locked_) return;
   if (is_changed_by_others()) return session.say(give_way().line(), MessageKind::Problem);
   std::string now = workspace_text(gathered(session).workspace, target());
-  if (saved_.empty()) saved_ = now;  // of the first picture; what nobody changed need not be kept
+  if (saved_.empty()) saved_ = now;  // of the first picture; an unchanged window need not be kept
   if (now == saved_) return;
   saved_ = std::move(now);
   try {
@@ -316,7 +316,7 @@ void Workspaces::stop(Session& session) {
   session.jobs.cancel("open workspace");
   steps_.clear();
   under_way_ = false;
-  // What is there is not all of it, so it must not be written over the whole.
+  // Only a part has been opened, so it must not be written over the whole.
   if (std::exchange(finishing_, false)) path_.clear();
 }
 

@@ -2,9 +2,9 @@
 
 // The workspace that is open: gathered from the session, put back into it, and written again as it changes.
 //
-// Opening takes the place of everything that stands in the window, in steps: the configuration, then snapshots and files one after the other in
-// jobs, then what refers to them. A file that cannot be read is said; the rest opens. Once a workspace has a name it is written a second after a
-// change and at the end of the program, whole or not at all; what somebody else has written there meanwhile is left as it is. Without a name the
+// Opening replaces everything in the window, in steps: the configuration, then snapshots and files one after the other in jobs, then the
+// things that refer to them. A file that cannot be read is reported; the rest opens. Once a workspace has a name it is written a second after a
+// change and at the end of the program, whole or not at all; a file that another program has written meanwhile is left as it is. Without a name the
 // window's state is kept in the folder of the settings, for `reopen-last`.
 
 #include <chrono>
@@ -43,7 +43,7 @@ class Workspaces : public Part {
 
   /// Keeps what has no name of its own in this file from now on, and what is in it for reopen_last().
   void keep_last(const std::string& path);
-  /// What the window showed at the end of the session before. Throws InputError where that is not known.
+  /// Opens the window's state at the end of the previous session. Throws InputError where that is not known.
   void reopen_last(Session& session);
   /// Writes now what has changed: at the end of the program.
   void flush(Session& session);
@@ -67,7 +67,7 @@ class Workspaces : public Part {
   void take_step(Session& session);
   void finish(Session& session);
   void write(Session& session);
-  /// Whether the file is another one than was opened or written here. One that is gone is not.
+  /// True if the file is another one than was opened or written here. False if it is gone.
   [[nodiscard]] bool is_changed_by_others() const;
   /// From now on the file stays as it is, until it is opened or saved.
   InputError give_way();
@@ -86,7 +86,7 @@ class Workspaces : public Part {
   bool under_way_ = false;
   bool finishing_ = false;  // all runs are there, but for what the table of schedules brings
   std::string problem_;
-  /// What could not be read or run when it was opened.
+  /// The sources that could not be read or run when it was opened.
   struct Missing {
     std::vector<std::string> files;
     std::vector<KeptSnapshot> snapshots;
