@@ -1,4 +1,4 @@
-// What the cursor loop reads: actions, cursors and cells of a run, filled in before it begins; and longer rings where these are too short.
+// The tables that the cursor loop reads: actions, cursors and cells of a run, filled in before it begins; and longer rings where these are too short.
 
 #include "sim/engine/cursor_engine.hpp"
 
@@ -99,7 +99,7 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
     const std::size_t end = cursor.end;
     std::size_t next = cursor.next;
     fetch_ahead(ops, times, next);
-    // Copies of what the visit changes, so that it may live in registers: nobody else looks at them before the visit ends.
+    // Copies of the fields that the visit changes, so that they may live in registers: no other code looks at them before the visit ends.
     Ticks clock = cursor.clock;
     Ticks busy = cursor.busy;
     std::int32_t live = cursor.live;
@@ -110,7 +110,7 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
       const Action& action = actions[slot * kPlainKinds + index_of(op.kind())];
       const std::int32_t microbatch = op.microbatch().value();
       const std::size_t place = op.microbatch().at() & mask;
-      // The cell names the microbatch that it holds: a later one shares the cell and may stand there instead. Both conditions are
+      // The cell names the microbatch that it holds: a later one shares the cell and may be there instead. Both conditions are
       // joined without a short circuit, so that one branch, which is nearly always taken the same way, decides.
       Cell& input = action.input_ring[place];
       if (static_cast<unsigned>(input.microbatch != microbatch) & static_cast<unsigned>(action.needs_input)) {
@@ -142,8 +142,8 @@ void CursorEngine::run_plain(const Schedule& schedule, Times times, const Ticks*
         times.start[next] = start;
         times.end[next] = clock;
       }
-      // Publish the result. An op without output writes to a row that nobody reads. The consumer is asked for its cell and not looked at
-      // otherwise: it is woken only if it stands before this very tensor, and visited later.
+      // Publish the result. An op without output writes to a row that no op reads. The consumer is asked for its cell and not looked at
+      // otherwise: it is woken only if it waits for this very tensor, and visited later.
       output.produced = clock;
       output.microbatch = microbatch;
       if (action.consumer->waits_for == &output) {

@@ -4,9 +4,9 @@
 //
 // A tensor lives from its producer's end until its one consumer takes it, so few are under way at a time. The cells of one
 // tensor row (a stage's outputs, or its gradients) form a ring indexed by microbatch modulo the ring's length, and each cell names the
-// microbatch it holds. In steady state everything that the loop touches besides the queue and the times fits the first-level cache.
-// A producer that finds its cell still taken waits for space. When nobody else can go on, those whose cells are free by then go on; if they are
-// few, the rings are too short for this order, double, and the run continues. A ring of m cells always suffices, so that whoever stands still at
+// microbatch it holds. In steady state everything that the loop touches, other than the queue and the times, fits the first-level cache.
+// A producer that finds its cell still taken waits for space. When no other rank can go on, those whose cells are free by then go on; if they are
+// few, the rings are too short for this order, double, and the run continues. A ring of m cells always suffices, so that a rank that waits at
 // the end waits for a tensor. 1F1B on p ranks runs without such waits in rings of p cells, but 16 do for 512 ranks, where rings of 512 would
 // fill 8.4 MB and take twice as long.
 
@@ -30,7 +30,7 @@ class CursorEngine {
   struct Cell;
 
  public:
-  /// Where op times go, null when nobody wants them, and who says how long entries take.
+  /// Where op times go, null where they are not asked for, and the source of the entries' durations.
   struct Times {
     Ticks* start = nullptr;
     Ticks* end = nullptr;
@@ -50,7 +50,7 @@ class CursorEngine {
     Ticks copy_clock = 0;  // when the rank's copy stream is free
     Bytes held = 0;
     Bytes peak_held = 0;
-    Ticks after = 0;  // of the last entry's lane times: `clock` is so much behind its end
+    Ticks after = 0;  // of the last entry's lane times: `clock` is that much after its end
   };
   static constexpr Ticks kNotStarted = -1;
 
@@ -70,7 +70,7 @@ class CursorEngine {
                   const std::vector<Ticks>& ready, Times times);
 
   [[nodiscard]] const std::vector<Cursor>& cursors() const { return cursors_; }
-  /// Ranks that stand still before the end of their queue.
+  /// Ranks that wait before the end of their queue.
   [[nodiscard]] std::vector<Wait> waits(const Schedule& schedule) const;
   /// Cells of a ring at the end of the last run.
   [[nodiscard]] std::size_t ring() const { return ring_mask_ + 1; }
@@ -85,8 +85,8 @@ class CursorEngine {
     std::int32_t microbatch = kEmpty;  // or unit, where microbatches are sliced
   };
 
-  /// What the loop must know about the ops of one kind on one slot; one cache line. Ops without input read, and ops without
-  /// output write, a row of their own that nobody else uses, so that the loop need not ask.
+  /// Constants of the ops of one kind on one slot; one cache line. Ops without input read, and ops without
+  /// output write, a row of their own that no other op uses, so that the loop need not ask.
   struct alignas(64) Action {
     Cell* input_ring = nullptr;  // first cell
     Cell* output_ring = nullptr;
@@ -103,7 +103,7 @@ class CursorEngine {
     std::int8_t shared_output = kNotShared;
   };
 
-  /// A rank that stands before an op whose output finds its cell taken.
+  /// A rank that waits before an op whose output finds its cell taken.
   struct SpaceWait {
     const Cell* cell = nullptr;
     Cursor* cursor = nullptr;
@@ -159,7 +159,7 @@ class CursorEngine {
     return op.stage().at() * static_cast<std::size_t>(schedule.units()) + schedule.unit_of(op);
   }
 
-  /// F, B, I and W of a slot lie side by side, so that plain schedules touch few cache lines; R, O and L come behind all of them.
+  /// F, B, I and W of a slot lie side by side, so that plain schedules touch few cache lines; R, O and L come after all of them.
   static constexpr std::size_t kPlainKinds = 4;
   static_assert([] {
     for (const KindRow& row : kKinds)

@@ -134,8 +134,8 @@ void FixedOrder::run_records(std::span<const Costs* const, kCount> costs, std::v
       if (!rows_[row].parts.empty() && costs[lane]->per_op.empty())
         table[row].duration[lane] = costs[lane]->parts_duration(rows_[row].parts);
     }
-  // In front of the records' ends: one end of 0 for each rank, which is before its first record, and one long ago, which stands for the
-  // producer of a record that waits for none.
+  // In front of the records' ends: one end of 0 for each rank, which is before its first record, and one long ago, which is the
+  // producer of each record that waits for none.
   const auto first = static_cast<std::size_t>(ranks_) + 1;
   end.resize((first + records_.size()) * kCount);
   std::fill_n(end.begin(), (first - 1) * kCount, Ticks{0});
@@ -152,7 +152,7 @@ void FixedOrder::follow_records(std::span<const Costs* const, kCount> costs, con
     const RowTimes<kCount>& row = table[record.cost];
     const Ticks* const previous = ends + record.previous * kCount;
     const Ticks* const producer = ends + record.producer * kCount;
-    // Records stand behind those that they wait for, so both ends are there. Lanes lie side by side for vector instructions.
+    // Records come after those that they wait for, so both ends are there. Lanes lie side by side for vector instructions.
     for (std::size_t lane = 0; lane < kCount; ++lane) {
       Ticks duration = row.duration[lane];
       if constexpr (kPerOp)

@@ -29,17 +29,18 @@ class FixedOrder {
   /// REQUIRES: no structural errors (validate_structure), not extended (Schedule::is_extended).
   explicit FixedOrder(const Schedule& schedule, bool per_op = false);
 
-  /// Whether an order made with or without `per_op` can be run under these costs: no microbatch_scale where per_op does not stand above
-  /// it, no Sequential overlap, no rank_time. REQUIRES for all functions below: it can; costs fit the schedule; durations and delays are never negative.
+  /// True if an order made with or without `per_op` can be run under these costs: no microbatch_scale unless per_op overrides
+  /// it, no Sequential overlap, no rank_time. REQUIRES for all functions below: it can; costs fit the schedule; durations and delays are never
+  /// negative.
   [[nodiscard]] static bool supports(const Costs& costs, bool per_op = false);
 
   [[nodiscard]] std::size_t num_records() const { return records_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// What a record of the order is, for engines of their own: an entry, or one of the ops of a group whose tensors it waits for. Positions:
+  /// A record of the order, for engines of their own: an entry, or one of the ops of a group whose tensors it waits for. Positions:
   /// 0 .. ranks - 1 are the ranks' ready times, `ranks` is long ago, record i is ranks + 1 + i.
   struct Step {
-    std::uint32_t previous = 0;  ///< position of what stands before it on its rank
+    std::uint32_t previous = 0;  ///< position of the record before it on its rank
     std::uint32_t producer = 0;  ///< position of what makes its tensor
     std::uint32_t row =
         0;  ///< records of one row have the same delay and, but for single ops' costs, the same duration
@@ -58,7 +59,8 @@ class FixedOrder {
   [[nodiscard]] Ticks makespan(const Costs& costs, std::vector<Ticks>& scratch,
                                std::vector<Ticks>* last_end = nullptr) const;
 
-  /// What Simulator::evaluate() gives for these costs, peaks apart: those do not depend on time and are left alone. `scratch` as above.
+  /// Writes the totals that Simulator::evaluate() gives for these costs, except peaks: those do not depend on time and are left alone. `scratch` as
+  /// above.
   void totals(const Costs& costs, std::vector<Ticks>& scratch, Totals& out) const;
   /// Bytes of memory that this object takes.
   [[nodiscard]] std::size_t bytes() const;
@@ -77,7 +79,7 @@ class FixedOrder {
     std::uint32_t producer = 0;
     std::uint32_t cost = 0;
   };
-  /// What a row of the cost tables stands for: a record's duration and the delay of its tensor.
+  /// The values of the cost tables that a record uses: its duration and the delay of its tensor.
   struct CostRow {
     OpKind kind = OpKind::BackwardWeight;
     Slot slot;                       // of the op that waits for the tensor
@@ -113,7 +115,7 @@ class FixedOrder {
   std::vector<std::int64_t> uses_of_row_;
 };
 
-// An order of all entries in which each stands behind what it waits for.
+// An order of all entries in which each comes after those that it waits for.
 
 /// First ops of all entries by start time when every op takes one tick: neighbours rarely depend on each other. Takes one
 /// evaluation and a counting sort. Throws HangError if the schedule hangs. REQUIRES: no structural errors, fewer than 2^32 ops.

@@ -15,7 +15,7 @@ namespace pipeloom {
 /// The upper bits of a draw pick one of 2^kFactorBits factors, as likely each.
 inline constexpr int kFactorBits = 12;
 
-/// What a duration is multiplied by, for equal shares of all draws, in order; 1 where it does not vary.
+/// Factors of a duration for equal shares of all draws, in order; 1 where it does not vary.
 [[nodiscard]] std::vector<double> noise_factors(const Noise& noise);
 
 /// Where the stream of scenario `index` begins.
@@ -36,13 +36,14 @@ inline Ticks drawn_duration(double duration, const double* factors, std::uint64_
 
 /// Throws InputError: a step may take more than kMaxTicks.
 [[noreturn]] void refuse_noise();
-/// Throws InputError where `count` steps with `busy` ticks of work hold so many pauses that they would take minutes. REQUIRES: NoiseModel::Hiccup.
+/// Throws InputError where `count` steps with `busy` ticks of work hold so great a number of pauses that they would take minutes. REQUIRES:
+/// NoiseModel::Hiccup.
 void require_few_pauses(const Noise& noise, double busy, int count);
 
 /// When the rank's first pause begins; kMaxTicks where it has none. Takes a draw either way. REQUIRES: NoiseModel::Hiccup.
 [[nodiscard]] Ticks first_pause(const Noise& noise, Rank rank, std::uint64_t& stream);
 
-/// What an op takes that starts at `start`, with the pauses that begin while it runs: each makes it longer, so that the next may fall into
+/// Duration of an op that starts at `start`, with the pauses that begin while it runs: each makes it longer, so that the next may fall into
 /// it too. Pauses in idle time pass. `pause` is the rank's next one, before and after. REQUIRES: NoiseModel::Hiccup; starts do not go back.
 inline Ticks with_pauses(const Noise& noise, Ticks start, Ticks duration, Ticks& pause) {
   if (pause < start) pause += (start - pause + noise.period - 1) / noise.period * noise.period;

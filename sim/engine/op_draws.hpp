@@ -1,6 +1,6 @@
 #pragma once
 
-// What one scenario draws for orders that no fixed order holds (sim/engine/fixed_order.hpp): every op by itself, in the order of op indices; a group
+// Draws of one scenario for orders that no fixed order holds (sim/engine/fixed_order.hpp): every op by itself, in the order of op indices; a group
 // whose duration is given as a whole as one, by the draw of its first op.
 
 #include <cstdint>

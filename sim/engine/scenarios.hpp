@@ -15,7 +15,7 @@
 
 namespace pipeloom {
 
-/// What many scenarios gave.
+/// Results of many scenarios.
 struct ScenarioTimes {
   std::vector<Ticks> makespan;  ///< [scenario]
   std::vector<double> bubble;   ///< idle / (ranks * makespan), [scenario]
@@ -33,7 +33,7 @@ struct ScenarioTimes {
 void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first, double time,
                  ScenarioTimes& out);
 
-/// What one scenario draws, for engines of their own.
+/// Draws of one scenario, for engines of their own.
 struct DrawnTimes {
   std::vector<Ticks> duration;  ///< without pauses, [first op index of the entry]
   std::vector<Ticks> pause;     ///< when each rank's first one begins, [rank]; kMaxTicks: none
@@ -50,11 +50,11 @@ class Scenarios {
   /// period; Empirical: factors.
   Scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise);
 
-  /// O(records * count). Throws InputError where a step may take more than kMaxTicks, and where pauses are so many that they would take minutes.
+  /// O(records * count). Throws InputError where a step may take more than kMaxTicks, and where pauses are so frequent that they would take minutes.
   /// REQUIRES: count >= 0.
   [[nodiscard]] ScenarioTimes run(int count, std::uint64_t seed) const;
 
-  /// What run() draws for scenario `scenario` of `seed`. `out` keeps its memory between calls.
+  /// Writes the draws of run() for scenario `scenario` of `seed`. `out` keeps its memory between calls.
   void draw(std::uint64_t seed, int scenario, DrawnTimes& out) const;
   /// Throws as run() does before it begins.
   void require_fit(int count) const;

@@ -292,7 +292,7 @@ Mean largest_cycle_mean(const MaxPlusMatrix& matrix) {
   return best;
 }
 
-/// Whether a walk of n edges can pass kMaxTicks.
+/// True if a walk of n edges can pass kMaxTicks.
 bool needs_wide_walks(const MaxPlusMatrix& matrix) {
   Ticks heaviest = 0;
   for (std::size_t row = 0; row < matrix.size(); ++row)

@@ -5,7 +5,7 @@
 // Every rank has a cursor in its queue. A rank runs entry after entry until one waits for a tensor that does
 // not exist yet; when that tensor's producer ends, the rank goes on. The time of each op is thus found in one
 // visit, no event queue is needed (under the `latency` model order never depends on time), and if all cursors
-// stand still before the end, the schedule hangs and the cursors say who waits for what.
+// wait before the end, the schedule hangs and the cursors tell which rank waits for which.
 //
 //   start(entry) = max(end of the previous entry of its rank, max over its ops of arrival(dependency))
 //   arrival      = end of the producer + delay of the hop
@@ -27,7 +27,7 @@
 
 namespace pipeloom {
 
-/// What one evaluation yields besides the timeline; everything indexed [rank] covers one step.
+/// Results of one evaluation, other than the timeline; everything indexed [rank] covers one step.
 struct Totals {
   Ticks makespan = 0;
   std::vector<Ticks> first_start;

@@ -13,13 +13,13 @@ Wide longest_of(const std::vector<Ticks>& table) {
   return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
 }
 
-/// What lies between two entries at most: a delay, and the lanes' time for the messages of each op.
+/// Longest time between two entries: a delay, and the lanes' time for the messages of each op.
 Wide longest_delay(const Costs& costs) {
   return std::max(longest_of(costs.forward_delay), longest_of(costs.backward_delay)) +
          2 * Wide{costs.rank_time};
 }
 
-/// What a group's parts take together at most, when alone they take `sum`.
+/// Longest time of a group's parts together, when alone they take `sum`.
 Wide overlapped(const Costs& costs, Wide sum) {
   if (costs.overlap.rule == OverlapRule::Factor)
     sum = std::max(sum, sum * costs.overlap.factor / kUnitScale + 1);
@@ -27,7 +27,7 @@ Wide overlapped(const Costs& costs, Wide sum) {
       {sum, longest_of(costs.overlap.duration) + costs.entry, longest_of(costs.overlap.pairs) + costs.entry});
 }
 
-/// Whether the parts of [first, last), and what becomes of them in a group, can be worked out in 64 bits.
+/// True if the parts of [first, last), and their time in a group, can be computed in 64 bits.
 bool entry_fits(const Schedule& schedule, const Costs& costs, std::size_t first, std::size_t last) {
   Wide sum = 0;
   for (std::size_t i = first; i < last; ++i) sum += costs.op_duration(schedule, i);

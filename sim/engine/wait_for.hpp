@@ -1,6 +1,6 @@
 #pragma once
 
-// From "these ranks stand still, each for this tensor" to who waits for whom.
+// From "these ranks wait, each for this tensor" to which rank waits for which.
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pipeloom {
 
-/// Rank `rank` stands at op index `op`, whose input is tensor number `tensor` (sim/tensor_index.hpp).
+/// Rank `rank` waits at op index `op`, whose input is tensor number `tensor` (sim/tensor_index.hpp).
 struct Wait {
   Rank rank;
   std::size_t op = 0;

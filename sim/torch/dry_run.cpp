@@ -56,7 +56,7 @@ class Steps {
     return false;
   }
 
-  /// One step; false if its first round moved nobody.
+  /// Does one step. Returns false if its first round moved no rank.
   bool step() {
     ++steps_;
     bool progress = false;
@@ -161,7 +161,7 @@ class Steps {
   const ActionLists& lists_;
   const Homes& homes_;
   bool keeps_;
-  bool posted_;  // receives keep nobody waiting by themselves
+  bool posted_;  // receives block no other action of their rank
   std::size_t steps_ = 0;
   std::vector<std::uint8_t> done_;
   std::vector<std::size_t> heads_;  // by rank: index of its next action that takes a step

@@ -22,12 +22,12 @@ struct DryRun {
 
 /// In each step every rank, in rising order, does its next action if it can, and those that could not are asked once more when all
 /// others had their turn. Results are visible at once. F of a stage above 0 needs its RECV_F, or F of the stage before on the
-/// same rank; B and I likewise from the stage behind; a SEND needs its computation, a RECV the SEND of its peer.
+/// same rank; B and I likewise from the next stage; a SEND needs its computation, a RECV the SEND of its peer.
 /// A WAIT_SEND needs its SEND, and the RECV of its peer. UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD and blanks take no step
 /// and are left out (PyTorch itself raises on the first four); all parts of a group must be ready.
 /// REQUIRES: fits(lists, homes). O(actions + ranks * steps).
 enum class KeepGrid { Yes, No };
-/// What a receive keeps waiting.
+/// Which actions a receive blocks until its SEND is done.
 enum class Receives {
   InOrder,  ///< its rank, as a communicator that keeps order does (NCCL), and as PyTorch's dry run has it
   Posted,   ///< only the computation that uses it (gloo): that one then also needs the SEND
@@ -35,8 +35,8 @@ enum class Receives {
 [[nodiscard]] DryRun dry_run(const ActionLists& lists, const Homes& homes, KeepGrid keep = KeepGrid::Yes,
                              Receives receives = Receives::InOrder);
 
-/// Whether every computation and message is of a stage and microbatch that `homes` knows, and every message (and wait for one)
-/// between two ranks.
+/// True if every computation and message is of a stage and microbatch that `homes` knows, and every message (and wait for one)
+/// is between two ranks.
 [[nodiscard]] bool fits(const ActionLists& lists, const Homes& homes);
 
 }  // namespace pipeloom::torch

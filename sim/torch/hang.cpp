@@ -44,7 +44,7 @@ bool same_work(Action a, Action b) {
          a.as(ActionKind::Backward, a.stage()) == b.as(ActionKind::Backward, b.stage());
 }
 
-/// What an action needs first and where that is.
+/// The action that another one needs first, and its place.
 struct Need {
   Action action;
   Rank rank;
@@ -87,7 +87,7 @@ std::optional<Need> need_of(Action action, Rank rank, const Homes& homes) {
   }
 }
 
-/// Index into lists.actions() of what the rank stands at; its row's end if it is done.
+/// Index into lists.actions() of the action that the rank waits at; its row's end if it is done.
 std::size_t head_of(const ActionLists& lists, const Stuck& stuck, Rank rank) {
   return lists.row_begin(rank) + stuck.heads[rank.at()];
 }
@@ -143,7 +143,7 @@ class EditSearch {
     return !dry_run(edited(lists_, edit), homes_, KeepGrid::No).stuck;
   }
 
-  /// A send stands behind its computation, a receive where its rank got stuck.
+  /// An edit that inserts a send after its computation, or a receive where its rank got stuck.
   [[nodiscard]] std::optional<ListEdit> insertion(const WaitNode<Action>& wait) const {
     ListEdit edit{ListEdit::Kind::Insert, wait.on, wait.needs, 0, 0};
     if (is_recv(wait.needs.kind())) {

@@ -14,8 +14,8 @@
 
 namespace pipeloom::torch {
 
-/// Why a lowered program hangs. A node stands at an index into lists.actions() and needs an action that must be done first; it is missing if
-/// it is not ahead in the row of `on`. `done` counts actions.
+/// Why a lowered program hangs. A node's `at` is an index into lists.actions(), and it needs an action that must be done first; that is missing
+/// if it is not ahead in the row of `on`. `done` counts actions.
 using ActionHang = WaitGraph<Action>;
 
 /// REQUIRES: `stuck` is dry_run()'s of these lists. O(actions).
@@ -32,14 +32,14 @@ struct ListEdit {
   Rank rank;
   Action action;         ///< what is put in, or the first part of the cell that is moved
   std::size_t from = 0;  ///< of a move
-  std::size_t to = 0;    ///< where it stands afterwards
+  std::size_t to = 0;    ///< its place afterwards
 };
 
 /// The lists with the change made.
 [[nodiscard]] ActionLists edited(const ActionLists& lists, const ListEdit& edit);
 
-/// The smallest single change after which the dry run comes to its end: a missing message put in (behind what makes it, or in
-/// front of what needs it), else a cell moved over the fewest others. Nothing if there is none, or if trying would take more than
+/// Returns the smallest single change after which the dry run reaches its end: a missing message put in (after the action that makes it, or in
+/// front of the one that needs it), else a cell moved over the fewest others. Returns nullopt if there is none, or if trying would take more than
 /// about `budget` action visits.
 [[nodiscard]] std::optional<ListEdit> find_edit(const ActionLists& lists, const Homes& homes,
                                                 const Stuck& stuck, std::size_t budget = 200'000'000);

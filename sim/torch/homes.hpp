@@ -14,7 +14,7 @@
 
 namespace pipeloom::torch {
 
-/// What the passes below need to know of a run besides its actions.
+/// Facts about a run that the passes below need in addition to its actions.
 class Homes {
  public:
   /// As the schedule's placement has it, replicas included. Keeps a reference to the schedule only while constructing.
@@ -45,7 +45,7 @@ class Homes {
     return (action.microbatch().at() * slices_ + static_cast<std::size_t>(action.slice())) * stages_ +
            action.stage().at();
   }
-  /// Whether the action's microbatch and slice are of this run.
+  /// True if the action's microbatch and slice are of this run.
   [[nodiscard]] bool has(Action action) const {
     return static_cast<std::size_t>(action.slice()) < slices_ && action.microbatch().at() < units_ / slices_;
   }

@@ -34,7 +34,7 @@ class Linter {
     State state = State::Sharded;
     std::size_t step = 0;   // of the last UNSHARD, while Gathering; of the last RESHARD, while Sharded
     bool reshards = false;  // there was one
-    bool told = false;      // that computations stand where nothing is gathered
+    bool told = false;      // true once computations were reported where nothing is gathered
   };
 
   /// Leaves the tables as they were before the row.

@@ -34,7 +34,7 @@ enum class LivenessUnit : std::uint8_t {
 
 struct Liveness {
   std::vector<RankLiveness> ranks;
-  /// What the rule has no answer for: a second F or release, one that is missing, W without I, release before F. One line
+  /// Actions for which the rule has no answer: a second F or release, one that is missing, W without I, release before F. One line
   /// each, in rank order, at most twenty; where there are any the slots of those ranks are 0.
   std::vector<std::string> problems;
 };

@@ -212,7 +212,7 @@ class SendWaits {
     }
   }
 
-  /// Whether the send was open.
+  /// Returns true if the send was open.
   bool close(Action send) {
     std::uint8_t& open = is_open_[homes_.pair_of(send)];
     if ((open & bit_of(send.kind())) == 0) return false;
@@ -270,7 +270,7 @@ std::optional<WaitProblem> reduction_problem(Rank rank, std::span<const Action> 
                      fmt::format("{0}REDUCE_GRAD has no {0}WAIT_REDUCE_GRAD behind it; add it", pending)};
 }
 
-/// Every send once, and one wait behind it.
+/// Every send once, and one wait after it.
 std::optional<WaitProblem> send_problem(Rank rank, std::span<const Action> row) {
   std::unordered_map<std::uint64_t, std::size_t> open;  // steps of sends without a wait, by key
   std::unordered_set<std::uint64_t> seen;

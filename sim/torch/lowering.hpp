@@ -3,7 +3,7 @@
 // From computations to everything that PyTorch's pipelining runtime issues (torch.distributed.pipelining, schedules.py).
 //
 // PyTorch lowers a schedule in passes; each is a function here. The order of a lowered row is the order in which the host issues, so
-// it decides what waits for what: a receive stands where its *sender* ran, not where its consumer needs it, unless receives are
+// it decides what waits for what: a receive is where its *sender* ran, not where its consumer needs it, unless receives are
 // deferred.
 
 #include <array>
@@ -45,7 +45,7 @@ inline constexpr int kMaxActiveStages = 3;
 struct Lookahead {
   enum class Kind : std::uint8_t {
     Full,  ///< as many as may be resident
-    Auto,  ///< rank 0 two, every rank behind it one more, at most as many as may be resident
+    Auto,  ///< rank 0 two, every later rank one more, at most as many as may be resident
     ByRank,
   };
   Kind kind = Kind::Full;
@@ -60,7 +60,7 @@ struct LowerOptions {
   Target target = Target::V215;
   int max_active_stages = kMaxActiveStages;
   Lookahead lookahead = {};
-  bool defer_reduce_waits = false;  ///< WAIT_REDUCE_GRAD before the rank's next reduction, not behind its own
+  bool defer_reduce_waits = false;  ///< WAIT_REDUCE_GRAD before the rank's next reduction, not after its own
   std::optional<int> max_open_sends = {};  ///< limit_open_sends() last
   bool defer_receives = false;             ///< needs V213 or later
   bool merge = false;                      ///< merge_backwards() first; no release does so by itself
@@ -84,17 +84,17 @@ struct LowerOptions {
 /// I directly followed by W of the same stage and microbatch becomes B; blanks are dropped.
 [[nodiscard]] ActionLists merge_backwards(const ActionLists& lists);
 
-/// What follows REDUCE_GRAD.
+/// Where the wait for a REDUCE_GRAD goes.
 enum class ReduceWait : std::uint8_t {
   None,
   AtOnce,  ///< its WAIT_REDUCE_GRAD
-  Late,    ///< its wait stands before the next REDUCE_GRAD of the rank, or ends the row
+  Late,    ///< its wait comes before the next REDUCE_GRAD of the rank, or ends the row
 };
 
 /// UNSHARD and RESHARD: before each cell the next `max_active_stages` distinct stages of the row may stay resident (a group's
 /// stages count together, so it may be more) and the others are freed, in rising order or in that of their gathers; then the next
 /// `lookahead` distinct stages are gathered. Blanks are dropped. With `reshard_at_end` what is left is freed after the last cell.
-/// With `reduce_grad` each stage's REDUCE_GRAD stands behind the cell with its last B or W, with its wait as `reduce_wait` says.
+/// With `reduce_grad` each stage's REDUCE_GRAD comes after the cell with its last B or W, with its wait as `reduce_wait` says.
 struct ResidencyOptions {
   int max_active_stages = kMaxActiveStages;
   Lookahead lookahead = {};
@@ -107,7 +107,7 @@ struct ResidencyOptions {
                                         const ResidencyOptions& options = {});
 
 /// SEND and RECV: rounds in which each rank, in rising order, may take the next cell of its row if its inputs are there; the
-/// message goes right behind the cell that makes it, and its receive to the end of the peer's row as it is at that moment.
+/// message goes right after the cell that makes it, and its receive to the end of the peer's row as it is at that moment.
 /// Blanks and everything that is no computation cost a round; blanks are dropped from the result.
 struct Transfers {
   ActionLists lists;
@@ -131,8 +131,8 @@ struct Transfers {
 /// The other way round. REQUIRES: is_send(send).
 [[nodiscard]] ActionKind wait_of(ActionKind send);
 
-/// A wait for every send: WAIT_SEND_F behind the cell with the B or I of its stage and microbatch, which proves that the output was
-/// taken; all others at the end of the row, in the order of their sends. REQUIRES: fits(lists, homes); no send stands twice.
+/// A wait for every send: WAIT_SEND_F after the cell with the B or I of its stage and microbatch, which proves that the output was
+/// taken; all others at the end of the row, in the order of their sends. REQUIRES: fits(lists, homes); no send is there twice.
 [[nodiscard]] ActionLists add_send_waits(const ActionLists& lists, const Homes& homes);
 
 struct WaitProblem {
@@ -142,7 +142,7 @@ struct WaitProblem {
 };
 
 /// The first thing about waits for which PyTorch 2.15 refuses a lowered file with a ValueError: on any rank a reduction that begins
-/// while another one is under way, a wait without a reduction, a reduction without a wait; then a send that stands twice, a
+/// while another one is under way, a wait without a reduction, a reduction without a wait; then a send that is there twice, a
 /// wait without a send before it, a send without a wait.
 [[nodiscard]] std::optional<WaitProblem> wait_problem(const ActionLists& lists);
 

@@ -14,7 +14,7 @@ struct End {
   std::size_t cell = 0;
 };
 
-/// What one rank sends to another, and what that one receives from it, each in the order of its row.
+/// Messages from one rank to another: the sends of the one and the receives of the other, each in the order of its row.
 struct Traffic {
   std::vector<End> sends;
   std::vector<End> receives;

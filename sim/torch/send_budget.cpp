@@ -17,7 +17,7 @@ namespace {
 using Node = std::uint32_t;
 constexpr Node kNone = ~Node{0};
 
-/// Which cell must be done before which: those of a row one after another, a receive after its send, and what stands behind a wait
+/// The order of cells: those of a row one after another, a receive after its send, and the cells after a wait
 /// after the receive that is waited for. Waits themselves are no nodes, since they move.
 class Precedence {
  public:
@@ -33,7 +33,7 @@ class Precedence {
 
   void set_receive(Node send, Node receive) { receive_of_[send] = receive; }
   [[nodiscard]] Node receive_of(Node send) const { return receive_of_[send]; }
-  /// The first cell behind the wait for the send of `receive`; kNone at the end of a row.
+  /// Sets the first cell after the wait for the send of `receive`; kNone at the end of a row.
   void set_waiting(Node receive, Node behind) { waiting_for_[receive] = behind; }
 
   /// Puts all nodes into an order that respects every edge; false if there is none.
@@ -56,7 +56,7 @@ class Precedence {
   }
   [[nodiscard]] bool is_numbered_before(Node a, Node b) const { return number_[a] < number_[b]; }
 
-  /// Whether `from` is done before `to` whatever the ranks' speeds. Looks at what is numbered between them only.
+  /// True if `from` is done before `to` whatever the ranks' speeds. Looks only at the cells numbered between them.
   [[nodiscard]] bool leads(Node from, Node to) {
     if (!is_numbered_before(from, to)) return from == to;
     ++stamp_;
@@ -175,7 +175,7 @@ class SendBudget {
   }
 
   enum class Wait { Hangs, MayStall, Passes };
-  /// What the wait for an open send would do in front of `node`.
+  /// The effect of the wait for an open send in front of `node`.
   Wait wait_before(Action send, Node node) {
     const Message& message = message_of(send);
     order_.set_waiting(message.receive, kNone);

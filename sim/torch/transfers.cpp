@@ -216,7 +216,7 @@ ActionLists defer_receives(ActionLists lists, const Homes& homes) {
 
 namespace {
 
-/// What a row has of one stage; positions count cells.
+/// Positions of one stage in a row, in cells.
 struct Reduced {
   std::optional<std::size_t> last_backward;
   std::optional<std::size_t> reduction;  // of those that find gradients
@@ -226,7 +226,7 @@ std::string in_row(Rank rank, std::size_t step, const std::string& what) {
   return fmt::format("rank {}, step {}: {}", rank.value(), step, what);
 }
 
-/// One row: fills `of_stage`, and tells of reductions that find no gradients yet, and of those that stand twice.
+/// Reads one row: fills `of_stage`, and reports reductions that find no gradients yet, and those that are there twice.
 void read_reductions(Rank rank, std::span<const Action> row, std::vector<Reduced>& of_stage,
                      std::vector<Lint>& lints) {
   std::size_t step = 0;

@@ -22,7 +22,7 @@ std::size_t count_of_cells(std::span<const Action> row) {
       std::count_if(row.begin(), row.end(), [](Action action) { return !action.joined(); }));
 }
 
-/// What a stage has run so far, over all rows read.
+/// Passes that a stage has run so far, over all rows read.
 struct StageSets {
   std::int64_t forwards = 0;
   std::int64_t inputs = 0;
@@ -86,7 +86,7 @@ class Loader {
     }
   }
 
-  /// Whether the action passes.
+  /// Returns true if the action passes.
   bool check(Action action, Rank rank, std::size_t step) {
     const ActionKind kind = action.kind();
     const bool computes = kind <= ActionKind::BackwardWeight;
@@ -154,7 +154,7 @@ class Loader {
     }
   }
 
-  /// What a form may not hold.
+  /// Reports actions that a form may not hold.
   void check_form() {
     for (Rank rank{0}; rank < Rank(lists_.ranks()); ++rank) {
       std::size_t step = 0;
@@ -173,7 +173,7 @@ class Loader {
     }
   }
 
-  /// What 2.15 asks of the waits of a lowered file, and of groups that it lowers itself.
+  /// Checks that the waits of a lowered file, and groups that it lowers itself, meet the rules of 2.15.
   void check_waits() {
     if (run_.form == Form::ComputeOnly) return check_groups();
     const auto problem = wait_problem(lists_);
@@ -270,7 +270,7 @@ std::string malformed(const ActionLists& lists, const std::vector<Rank>& rank_of
   return transfers.stuck ? describe(*transfers.stuck, lists) : "";
 }
 
-/// A computation that stands twice and sends what it makes: 2.15 adds no second send.
+/// A computation that is there twice and sends its result: 2.15 adds no second send.
 std::optional<Verdict::Place> second_send(const ActionLists& lists, const std::vector<Rank>& rank_of_stage) {
   std::unordered_set<std::uint64_t> sent;
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {

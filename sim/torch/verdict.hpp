@@ -1,6 +1,6 @@
 #pragma once
 
-// What PyTorch would say of a schedule file when it loads it, and what its runtime would trip over later.
+// PyTorch's verdict on a schedule file when it loads it, and the faults that its runtime meets later.
 //
 // PyTorch checks less than validate() does: duplicates, microbatch numbers that do not exist, and any message that never
 // meets its partner pass. So a file may be fine for PyTorch and illegal for us; knowing both tells where the error shows.
@@ -71,7 +71,7 @@ struct Lint {
   std::size_t step = 0;  ///< cell of the row, blanks counted
   std::string message;
 
-  /// Whether it matters only where parameters are sharded (FSDP).
+  /// True if it matters only where parameters are sharded (FSDP).
   [[nodiscard]] bool only_sharded() const;
 };
 
@@ -83,7 +83,7 @@ struct Lint {
 [[nodiscard]] std::vector<Lint> runtime_lints(const ActionLists& lists,
                                               const std::vector<Rank>& rank_of_stage);
 
-/// From 2.10 on REDUCE_GRAD also scales the gradients, so a stage has it once, behind its last B or W; else they come out wrong, without
+/// From 2.10 on REDUCE_GRAD also scales the gradients, so a stage has it once, after its last B or W; else they come out wrong, without
 /// an error. One before the first B or W scales nothing and matters with FSDP only. In row order.
 [[nodiscard]] std::vector<Lint> reduction_lints(const ActionLists& lists,
                                                 const std::vector<Rank>& rank_of_stage);
