@@ -29,7 +29,7 @@ def ops(rank, step):
             order.append(("F", k + RANKS - rank))
     done = step * length + rank * forward
     for kind, k in order:
-        if kind == "B":  # not before the ranks behind it have come back
+        if kind == "B":  # not before the later ranks have gone backward
             done = max(done, step * length + (RANKS * 3 - 2 * rank + 3 * k) * forward)
         end = done + (forward if kind == "F" else 2 * forward)
         yield kind, k, done, end
@@ -37,7 +37,7 @@ def ops(rank, step):
 
 
 def until(size, written, step):
-    """Whether another step is to be written."""
+    """True if another step is to be written."""
     return step < 2 or written() < size
 
 

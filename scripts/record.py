@@ -99,7 +99,7 @@ class Recorder:
             self.run(f"configs/{config.with_suffix('')}/{name}", command, {"FILE": str(config)}, self.configs)
 
     def of_schedule(self, schedule):
-        """The configuration stands in the record, so that no message names another place."""
+        """Records the schedule; its configuration is in the record, so that no message names another place."""
         folder = self.out / "schedules" / schedule
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"schedule": schedule, "ranks": 4, "microbatches": 8}))

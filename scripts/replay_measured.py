@@ -138,7 +138,7 @@ GIB = 2**30
 
 
 def memory_forecast(program, data):
-    """What each rank of the interleaved run of `primus` holds at most, from its 1F1B run alone.
+    """The peak memory of each rank of the interleaved run of `primus`, from its 1F1B run alone.
 
     Ranks but for the ends, which hold embedding and head, differ in 1F1B by the microbatches that are live: one costs what a rank holds more
     than the next, in the mean. The rest of each rank's peak does not depend on the order.
@@ -204,7 +204,7 @@ def zero_bubble(program, data):
     return errors
 
 
-# What is asked of a data set, by how its file's name begins: the name of each line's end, and what gives its errors in percent.
+# Questions to a data set, by the beginning of its file's name: the end of each line's name, and the function of its errors in percent.
 QUESTIONS = {
     "stragglers": {"": replayed(stragglers)},
     "primus": {"": replayed(primus), " forecast": forecast, " memory": memory_forecast},

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What takes long: plays with the window at random, to see that nothing ends it (without a display, in one process), and
+# Long tests: plays with the window at random, to see that nothing ends it (without a display, in one process), and
 # ends sweeps in every bad way, to see that nothing is lost.
 #
 #   scripts/soak.sh [EVENTS [KILLS]]      default 1000000 1000

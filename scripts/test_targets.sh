@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the frameworks that plans are for do with what plans print: every block to paste of a grid goes through the argument checks, the
-# constructors, the stage builders and the order generators of Megatron-core, PyTorch, torchtitan and AReaL, and what they run is compared
+# Tests plans with the frameworks that they are for: every block to paste of a grid goes through the argument checks, the
+# constructors, the stage builders and the order generators of Megatron-core, PyTorch, torchtitan and AReaL, and the result is compared
 # with the plan op by op. Before that the frameworks' verdicts and orders are compared with those recorded in tests/golden/targets.
 #
 #   scripts/test_targets.sh [--record | --only TEXT] [FOLDER]        default build/targets

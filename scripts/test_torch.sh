@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a real PyTorch does with our files: trains with every schedule that can be written for it and compares loss and gradients with
+# Tests our files with a real PyTorch: trains with every schedule that can be written for it and compares loss and gradients with
 # the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back what its profiler records. Then
 # all of it through the Python package: schedules, plans, broken lists, and steps predicted from a record of another schedule.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What Perfetto's own trace processor shows of our Chrome traces: every op, at its time, on its lane, with its arrows. Converts the configurations
+# Tests our Chrome traces with Perfetto's own trace processor: every op, at its time, on its lane, with its arrows. Converts the configurations
 # of configs/, the smaller ones below that viewers got wrong once, every file that is given, and a run of a million ops.
 #
 #   scripts/test_viewers.sh [CONFIGURATION ...]

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each file of bindings adds to the module `pipeloom._core`. The package in python/pipeloom makes the interface that people see; these
-// names are its own and promise nothing.
+// The names that each file of bindings adds to the module `pipeloom._core`. The package in python/pipeloom is the public interface; these
+// names are internal and may change.
 
 #include <nanobind/nanobind.h>
 
@@ -13,7 +13,7 @@ void bind_run(nanobind::module_& module);
 void bind_schedules(nanobind::module_& module);
 void bind_study(nanobind::module_& module);
 
-/// Whether a signal came whose handler raised: Ctrl-C. Takes the GIL for the question. Only the main thread is ever told so.
+/// Returns true if a signal came whose handler raised: Ctrl-C. Takes the GIL for the question. Returns false on all but the main thread.
 [[nodiscard]] bool signal_raised();
 
 }  // namespace pipeloom::python

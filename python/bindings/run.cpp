@@ -32,7 +32,7 @@ namespace {
 template <class T>
 using Column = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
 
-/// What the ops of a run are, one array each, [op index].
+/// The ops of a run, one array for each property, [op index].
 struct OpColumns {
   std::vector<std::int32_t> rank;
   std::vector<std::int32_t> stage;
@@ -76,7 +76,7 @@ class PyRun {
     if (!columns_) columns_ = std::make_unique<OpColumns>(columns_of(*run_.schedule));
     return *columns_;
   }
-  /// What ops cost and hold. Throws InputError for a run that has times alone.
+  /// Durations of ops and the memory that they hold. Throws InputError for a run that has times alone.
   [[nodiscard]] Terms terms() const {
     if (!run_.costs || !run_.memory)
       throw InputError("this run has times only; memory and causes of idle time take a simulated run");

@@ -10,7 +10,7 @@ from typing import Iterable, Iterator, Optional
 
 from .. import ScheduleError
 
-# As PyTorch does, what stands behind the number is read over, but for slices.
+# As PyTorch does, text after the number is ignored, except for slices.
 ACTION = re.compile(r"(\d+)([A-Z][A-Z_]*)(\d*)(\.\d+)?(.*)")
 GROUP = re.compile(r"\((.*)\)([A-Z_]+)")
 COMPUTE = ("F", "B", "I", "W")

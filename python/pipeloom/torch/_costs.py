@@ -1,4 +1,4 @@
-"""What a measured step says of other schedules: predictions, rankings, and costs dealt out to other stages."""
+"""Answers about other schedules from a measured step: predictions, rankings, and costs dealt out to other stages."""
 from __future__ import annotations
 
 import json
@@ -16,7 +16,7 @@ from ._source import csv_text, is_listed
 
 #: Options that change what a step does in PyTorch's runtime, of those that `load_schedule` takes.
 RUNTIME_OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
-# What holds in PyTorch's runtime where costs do not say otherwise.
+# Rules of PyTorch's runtime, used where costs do not say otherwise.
 RULES = {"first_stage": "torch", "overlapped": "sequential", "transfer": {"model": "latency"}}
 
 
@@ -172,7 +172,7 @@ def _shape(costs: Mapping[str, Any], ranks: Optional[int], microbatches: Optiona
 
 
 def _for_simulation(schedule: Any, shape: dict[str, Any], folder: str) -> tuple[Any, dict[str, Any]]:
-    """What the simulator reads. Lists of ops (a plan, a run, a CSV) become a file, which says its own counts."""
+    """The schedule and shape that the simulator reads. Lists of ops (a plan, a run, a CSV) become a file, which states its own counts."""
     if not is_listed(schedule):
         return schedule, shape
     path = os.path.join(folder, "schedule.csv")
@@ -228,7 +228,7 @@ def _by_stage(given: Any, stages: int, name: str) -> list[float]:
 
 
 def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any], behind: float) -> dict[str, float]:
-    """The measures of the report that follow from the makespan and from what stands behind the last op."""
+    """The measures of the report that follow from the makespan and from the time after the last op."""
     makespan = lowered["makespan"]
     busy = report["makespan"] * (1 - report["bubble_ratio"])
     return {

@@ -90,7 +90,7 @@ def _has_fsdp(module: Any) -> bool:
 
 
 def _from_first_rank(decide: Callable[[], Any], group: Any) -> Any:
-    """What rank 0 decides, or its error, on every rank."""
+    """Returns the result of `decide` on rank 0, or raises its error, on every rank."""
     import torch.distributed as dist
 
     said: list[Any] = [None, None]
@@ -156,7 +156,7 @@ def _runtime_class() -> Any:
 
 
 def has_option(runtime: Any, name: str) -> bool:
-    """Whether the runtime takes an option: as a parameter, or as a keyword that its constructor picks out by name."""
+    """True if the runtime takes an option: as a parameter, or as a keyword that its constructor picks out by name."""
     for ancestor in runtime.__mro__:
         constructor = ancestor.__dict__.get("__init__")
         if not inspect.isfunction(constructor):
@@ -252,7 +252,7 @@ def _runtime(
 
 
 def is_schedule(what: Any) -> bool:
-    """Whether it is a schedule or runtime of torch.distributed.pipelining: one that holds stages, or a single one."""
+    """True if it is a schedule or runtime of torch.distributed.pipelining: one that holds stages, or a single one."""
     return hasattr(what, "_step_microbatches") and (hasattr(what, "_stages") or hasattr(what, "_stage"))
 
 

@@ -18,13 +18,13 @@ Message = tuple[str, int, int]
 def run_lowered(
     rows: Sequence[Sequence[str]], times: Times, latency: float, unshard: Sequence[float], reduce_grad: Sequence[float]
 ) -> dict[str, Any]:
-    """`makespan`, first start to last end of an op; `step_time`, with the gathers before it and the reductions behind it; and `waits`.
+    """`makespan`, first start to last end of an op; `step_time`, with the gathers before it and the reductions after it; and `waits`.
 
     `waits` are by rank what it waited for: `receive`, `send`, `parameters`, `gradients`.
 
     `times` are starts and ends of every op, of which the lengths count; `latency` is a message's time once both ends are posted;
-    `unshard` and `reduce_grad` are by stage. One gather or reduction of a rank runs at a time, beside its computations. Raises
-    ScheduleError where the list hangs, with what each rank stands at.
+    `unshard` and `reduce_grad` are by stage. One gather or reduction of a rank runs at a time, in parallel with its computations. Raises
+    ScheduleError where the list hangs, and names the action at which each rank waits.
     """
     run = _Run(rows, times, latency, unshard, reduce_grad)
     while run.advance():
@@ -41,7 +41,7 @@ def homes(rows: Sequence[Sequence[str]]) -> dict[int, int]:
 
 
 class _Run:
-    """Where every rank stands, and what has been posted, has arrived and is there."""
+    """The action of every rank, and the messages, results and parameters that are posted or done."""
 
     def __init__(
         self, rows: Sequence[Sequence[str]], times: Times, latency: float, unshard: Sequence[float], reduce_grad: Sequence[float]
@@ -178,7 +178,7 @@ def _parsed(cell: str) -> tuple[int, str, int]:
 
 
 def _message(kind: str, stage: int, microbatch: int) -> Message:
-    """By its sender: RECV_F names the stage behind it, RECV_B the one in front."""
+    """By its sender: RECV_F names the next stage, RECV_B the previous one."""
     direction = kind[-1]
     if kind.startswith("RECV"):
         stage += -1 if direction == "F" else 1

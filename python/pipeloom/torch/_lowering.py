@@ -19,7 +19,7 @@ LOWERING = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wai
 def release_of(version: str) -> tuple[str, bool]:
     """The newest known release that is not newer than `version`, and whether it is that release itself.
 
-    A development build counts as a release that nobody knows yet: its passes may differ from those of the release it is named after.
+    A development build counts as a release that is not known yet: its passes may differ from those of the release it is named after.
     """
     found = re.match(r"(\d+)\.(\d+)", version)
     if found is None:
@@ -49,7 +49,7 @@ def expected_rows(path: str, target: str, options: Mapping[str, Any]) -> list[li
 
 
 def own_rows(path: str, schedule: ComputeList, microbatches: int, options: Mapping[str, Any]) -> list[list[str]]:
-    """How the torch at hand lowers the file. It gets stand-ins for stages: nothing is run, nobody else takes part."""
+    """Rows as the installed torch lowers the file. It gets placeholders for stages: nothing is run, no other process takes part."""
     from torch.distributed.pipelining import schedules
 
     given = {name: value for name, value in options.items() if name in LOWERING}
@@ -59,7 +59,7 @@ def own_rows(path: str, schedule: ComputeList, microbatches: int, options: Mappi
         runtime._load_csv(path, format="compute_only")
         rows = runtime.pipeline_order_with_comms
         return [[str(cell) for cell in rows[rank] if cell is not None] for rank in sorted(rows)]
-    except Exception as error:  # whatever a release that nobody knows yet does with it
+    except Exception as error:  # a release that is not known yet may raise anything
         raise ScheduleError(f"torch cannot say how it lowers this list: {type(error).__name__}: {error}".splitlines()[0]) from error
 
 
@@ -71,7 +71,7 @@ def _stand_in(schedule: ComputeList, stage: int) -> Any:
 
 
 def first_difference(own: list[list[str]], expected: list[list[str]]) -> Optional[str]:
-    """Where two lists differ first: rank, action, and what stands there."""
+    """The first place where two lists differ: rank, action, and both cells."""
     for rank in range(max(len(own), len(expected))):
         mine, other = (rows[rank] if rank < len(rows) else [] for rows in (own, expected))
         for place in range(max(len(mine), len(other))):

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from .. import InputError
 from ._load import is_schedule, stages_of
 
-#: What the names of the ranges begin with; an action as PyTorch writes it follows, `pipeloom:0F3`.
+#: The beginning of the names of the ranges; an action as PyTorch writes it follows, `pipeloom:0F3`.
 PREFIX = "pipeloom:"
 MARK = "_pipeloom_ranges"
 

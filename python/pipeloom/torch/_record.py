@@ -27,7 +27,7 @@ def record(schedule: Any, *, memory: bool = True, skip: int = 0) -> "Recording":
 
 
 class Recording:
-    """What the ops of some steps took. Times are in ms; whatever it says, it says on every rank, and files are written by rank 0."""
+    """Times and memory of the ops of some steps. Times are in ms; every rank gets the same answers, and rank 0 writes files."""
 
     def __init__(self, schedule: Any, *, memory: bool = True, skip: int = 0) -> None:
         self._schedule = schedule
@@ -275,7 +275,7 @@ class _Hooks:
         for output in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(output, torch.Tensor):
                 pack(output)
-        own |= _storages(stage.submod)  # sharded ones stand gathered elsewhere now
+        own |= _storages(stage.submod)  # sharded parameters are gathered in other storages now
         bytes_kept = sum(size for place, size in kept.items() if place not in own)
         self.kept[stage.stage_index] = max(self.kept.get(stage.stage_index, 0), bytes_kept)
         return result

@@ -1,4 +1,4 @@
-"""What gathering and reducing of fully sharded stages (FSDP, ZeRO 3) take, where costs name a model and a device."""
+"""Times of gathers and reductions of fully sharded stages (FSDP, ZeRO 3), where costs name a model and a device."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import estimate
 
-# Keys of `costs` that are beside the question, or that only hold for the counts of the run itself.
+# Keys of `costs` that do not matter here, or that only hold for the counts of the run itself.
 ASIDE = ("model", "hardware", "global_batch", "first_stage", "overlapped", "measured", "transfer")
 
 
@@ -25,7 +25,7 @@ def shard_times(costs: Mapping[str, Any], stages: int) -> tuple[list[float], lis
 
 
 def at_step_end(gathers: Sequence[float], reductions: Sequence[float], home: Mapping[int, int]) -> float:
-    """What the busiest rank's gathers and reductions take together: what the simulator, which plays no actions, puts behind the step."""
+    """Time of the busiest rank's gathers and reductions together: the simulator, which plays no actions, adds it after the step."""
     by_rank: dict[int, float] = {}
     for stage, rank in home.items():
         by_rank[rank] = by_rank.get(rank, 0.0) + gathers[stage] + reductions[stage]

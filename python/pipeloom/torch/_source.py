@@ -25,7 +25,7 @@ def csv_text(source: Any, ranks: int, microbatches: int, chunks: Optional[int]) 
 
 
 def is_listed(source: Any) -> bool:
-    """Whether a source lists its ops itself (a plan, a run, a CSV) and so needs no counts."""
+    """True if a source lists its ops itself (a plan, a run, a CSV) and so needs no counts."""
     source = getattr(source, "best", source)
     if hasattr(source, "orders"):
         return True
@@ -33,7 +33,7 @@ def is_listed(source: Any) -> bool:
 
 
 def _is_csv(text: str) -> bool:
-    """Whether its first cell is an action: "0F0" is one, "1F1B" is a schedule's name."""
+    """True if its first cell is an action: "0F0" is one, "1F1B" is a schedule's name."""
     first = next((cell for line in text.splitlines() for cell in line.split(",") if cell.strip(' \t"')), "")
     return CELL.fullmatch(first.strip(' \t"')) is not None
 

@@ -73,7 +73,7 @@ def _require_backwards(rows: Sequence[Timed], stages: int) -> None:
 
 
 def costs_of(rows: Sequence[Timed], layers: Optional[Sequence[int]] = None) -> dict[str, Any]:
-    """What `pipeloom calibrate` says of the timeline, as the simulator takes it. Raises InputError for steps without a backward,
+    """The costs that `pipeloom calibrate` finds in the timeline, as the simulator takes them. Raises InputError for steps without a backward,
     and where it refuses the timeline or the layers."""
     stages = len(stage_ranks_of(rows))
     _require_backwards(rows, stages)

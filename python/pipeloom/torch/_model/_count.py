@@ -19,7 +19,7 @@ from ._values import Values
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What one forward of a model showed. `kinds` by number, `calls` in order; `rest` counts what runs outside of layers, forward."""
+    """The counts of one forward of a model. `kinds` by number, `calls` in order; `rest` counts what runs outside of layers, forward."""
 
     model: torch.nn.Module
     lists: list[LayerList]

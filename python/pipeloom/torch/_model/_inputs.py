@@ -1,4 +1,4 @@
-"""What a model is called with, if the caller gives nothing."""
+"""The inputs that a model is called with, if the caller gives none."""
 from __future__ import annotations
 
 import inspect

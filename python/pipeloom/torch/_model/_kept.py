@@ -1,4 +1,4 @@
-"""What autograd keeps from a forward on for its backward: storages, each once."""
+"""Tensors that autograd keeps from a forward on for its backward: storages, each once."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable

@@ -17,10 +17,11 @@ class Counted:
     """One call of a layer, for one microbatch.
 
     `flops`: of forward, gradient of the input, gradient of the weights. `kept`: bytes that its forward leaves for its backward, its input among
-    them, without parameters and what all layers share; `kept_for_weights` is the part of them that products with weights read, `input_bytes`
-    what is left of `kept` where the layer is computed again, `gradient_bytes` what products with weights make. `idle`: elements of its weights that a
-    token does not pass, those of experts that it is not sent to; `crowded`: groups of weights (experts) that all multiply every token, 0 if there are none. `hidden_bytes`: alive behind
-    the forward though autograd does not name them. `no_gradient`: parameters that the backward did not reach.
+    them, without parameters and without tensors that all layers share; `kept_for_weights` is the part of them that products with weights read,
+    `input_bytes` the part that stays where the layer is computed again, `gradient_bytes` the results of products with weights. `idle`: elements of
+    its weights that a token does not pass, those of experts that it is not sent to; `crowded`: groups of weights (experts) that all multiply every
+    token, 0 if there are none. `hidden_bytes`: alive after the forward though autograd does not name them. `no_gradient`: parameters that the
+    backward did not reach.
     """
 
     flops: tuple[int, int, int]
@@ -47,7 +48,7 @@ def tensors_of(tree: Any) -> list[torch.Tensor]:
 def measure(layer: torch.nn.Module, run: Callable[..., Any], args: Any, kwargs: Any, pairs: Pairs) -> tuple[Any, Counted]:
     """Calls `run(*args, **kwargs)`, the layer's own forward, and its backward. Returns the output, and the counts. `pairs`: see Counter.
 
-    What requires a gradient among the arguments is what earlier layers made; if nothing does, the first floating tensor stands for it. Where the
+    Arguments that require a gradient are results of earlier layers; if none does, the first floating tensor takes their place. Where the
     model switches gradients off, the layer keeps nothing and has no backward.
     """
     with torch.enable_grad():

@@ -1,4 +1,4 @@
-"""What was counted of a model, and the file that Pipeloom reads of it."""
+"""The counts of a model, and the file of them that Pipeloom reads."""
 from __future__ import annotations
 
 import dataclasses
@@ -265,7 +265,7 @@ def _ends(model: torch.nn.Module, lists: list[LayerList]) -> Ends:
 
 
 def _own_embedding(model: torch.nn.Module) -> Any:
-    """What a model of transformers says is its embedding of tokens."""
+    """The embedding of tokens that a model of transformers names; None if it names none."""
     try:
         return model.get_input_embeddings()
     except (AttributeError, NotImplementedError):

@@ -96,7 +96,7 @@ class Counter(TorchDispatchMode):
 
     `flops`; `elementwise` bytes that operations other than products and views read and write, and their number `kernels`; `products` by weights (a
     parameter, or what is made of parameters alone) and how often; `inner` other products; `attention` kernels; `operands` storages that a product
-    with a weight reads; `unseen` operations whose work nobody can tell. `pairs` says how many pairs the attention that runs now lets through.
+    with a weight reads; `unseen` operations whose work is not known. `pairs` says how many pairs the attention that runs now lets through.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor] = (), pairs: Pairs = lambda: None) -> None:
@@ -158,7 +158,7 @@ class Counter(TorchDispatchMode):
         self.attention[Attention(query[0], query[2], key[2], query[1], key[1], query[3], value[3], self._pairs())] += 1
 
     def _see_packed(self, args: Any, kwargs: Any) -> None:
-        """Queries, keys and values as [tokens, heads, width], samples of at most so many tokens one after the other."""
+        """Queries, keys and values as [tokens, heads, width], samples of at most `queries` or `keys` tokens one after another."""
         query, key, value, _, _, queries, keys = args[:7]
         window = args[9] if len(args) > 9 else kwargs.get("window_size")
         causal = any(item is True for item in args[7:9]) or list(window or ()) == [-1, 0]

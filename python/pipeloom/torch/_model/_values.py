@@ -1,8 +1,8 @@
 """Values of small tensors on the meta device, so that code which asks for them runs there.
 
 Masks, positions and token ids decide what a model runs: `mask.all()` chooses a kernel, `nonzero()` of a routing the rows of an expert. The meta
-device has no values. This mode computes each small tensor of which all inputs are known a second time, on the CPU, beside the meta one.
-What a router chooses follows from weights that nobody has: it is taken to be even.
+device has no values. This mode computes each small tensor of which all inputs are known a second time, on the CPU, in addition to the meta one.
+A router's choice depends on weights, which are not there: it is taken to be even.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 # Elements of a tensor that is computed at most: masks of sequences up to 8192 tokens, token ids, tables of a few settings.
 _MOST = {torch.bool: 1 << 26, torch.int64: 1 << 24, torch.int32: 1 << 24}
 _MOST_OTHERS = 1 << 14
-CHOICES = 64  # more than so many of a topk are no router's
+CHOICES = 64  # a topk of more elements is not a router's
 
 _aten = torch.ops.aten
 _INDEXED = (_aten.index, _aten.index_put, _aten.index_put_)
@@ -131,7 +131,7 @@ class Values(TorchDispatchMode):
         return out
 
     def _check_table(self, table: torch.Tensor, indices: torch.Tensor) -> None:
-        """A device would refuse an index behind the last row; the meta device does not look."""
+        """A device would refuse an index past the last row; the meta device does not look."""
         numbers = self.of(indices)
         if numbers is not None and numbers.numel() and int(numbers.max()) >= table.shape[0]:
             raise IndexError(f"index {int(numbers.max())} is behind the {table.shape[0]} rows of a table; a shorter seq may help")
