@@ -9,7 +9,7 @@
 
 namespace pipeloom::cli {
 
-/// What pipeloom takes: every command of commands.def, set up anew.
+/// The command line of pipeloom: every command of commands.def, set up anew.
 [[nodiscard]] CommandLine command_line();
 
 /// Reads the arguments (without the program's name) and runs what they ask for. Errors become a line on standard

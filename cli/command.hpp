@@ -11,7 +11,7 @@
 //     return [options] { return run(*options); };
 //   }
 //
-// The commands stand in a namespace of their own: `check` or `convert` alone would say too little.
+// The commands have a namespace of their own: `check` or `convert` alone would say too little.
 
 #include <span>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a whole program takes, as data: its own options, and its commands with theirs.
+// The command line of a whole program, as data: its own options, and its commands with theirs.
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace pipeloom::cli {
 
-/// What a command does once its options are read. Throws pipeloom::Error; main() prints it and takes its exit code.
+/// Runs a command whose options have been read. Throws pipeloom::Error; main() prints it and takes its exit code.
 using Run = std::function<ExitCode()>;
 
 struct SubCommand {

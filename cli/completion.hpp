@@ -9,8 +9,8 @@
 
 namespace pipeloom::cli {
 
-/// What may follow: nothing that is known, the name of a file, one of some words, or one of some words with a value
-/// behind it (`costs.forward=`).
+/// Candidates for the next word: none that are known, names of files, some words, or some words with a value after
+/// each (`costs.forward=`).
 enum class ValueKind : unsigned char { None, File, Words, Assignment };
 
 struct Candidates {
@@ -30,7 +30,7 @@ struct CommandOutline {
   std::string name;
   std::string help;
   std::vector<OptionOutline> options;
-  /// What positionals take, all together.
+  /// Candidates for all positionals together.
   Candidates arguments;
 };
 

@@ -67,7 +67,7 @@ std::size_t style_at(std::string_view text) {
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
 }
 
-/// What steers a terminal, colours apart, becomes '?': the last look at what names and texts of others may have brought into a page.
+/// Replaces characters that steer a terminal, except colours, by '?': the last check of names and texts of others on a page.
 std::string without_controls(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -113,7 +113,7 @@ void say(std::string_view text) {
 }
 
 void say_without_memory(const char* text) noexcept {
-  // NOLINTNEXTLINE(cert-err33-c): there is nobody left to tell
+  // NOLINTNEXTLINE(cert-err33-c): there is no other output to report it on
   std::fputs(text, stderr);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The terminal, or whatever stands in its place: where text goes, how wide it may be, whether it may have colour.
+// The terminal, or the file or pipe in its place: where text goes, how wide it may be, whether it may have colour.
 
 #include <string>
 #include <string_view>
@@ -13,13 +13,13 @@ namespace pipeloom::cli {
 /// --color.
 enum class ColourMode : unsigned char { Auto, Always, Never };
 
-/// What standard output can show.
+/// Width, colours and characters that standard output can show.
 struct Screen {
   /// Columns: $COLUMNS, else the terminal's own width, else 100.
   int width = 100;
   /// With Auto: a terminal that is not "dumb", and no NO_COLOR (https://no-color.org). 24 bits if COLORTERM says so.
   draw::TerminalColour colour = draw::TerminalColour::None;
-  /// Whether the locale's encoding is UTF-8.
+  /// True if the locale's encoding is UTF-8.
   bool unicode = false;
 
   [[nodiscard]] bool has_colour() const { return colour != draw::TerminalColour::None; }
@@ -30,11 +30,11 @@ struct Screen {
 /// True if standard output is a terminal.
 [[nodiscard]] bool stdout_is_terminal();
 
-/// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (a full disk behind a redirection).
+/// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (output redirected to a full disk).
 void print(std::string_view text);
-/// Writes to standard error what people read. Names of files and the like in it steer no terminal (sim/base/text_tools.hpp).
+/// Writes a text for people to standard error. Names of files and the like in it steer no terminal (sim/base/text_tools.hpp).
 void say(std::string_view text);
-/// The same for who has no memory left; the text is known to steer no terminal.
+/// The same when no memory is left. REQUIRES: the text steers no terminal.
 void say_without_memory(const char* text) noexcept;
 /// Writes "warning: <text>" as a line to standard error.
 void print_warning(std::string_view text);
@@ -53,7 +53,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Whether show() shows anything.
+  /// True if show() shows anything.
   [[nodiscard]] bool is_on() const { return on_; }
   void show(const std::string& text);
 

@@ -33,7 +33,7 @@ Interrupt::Interrupt() {
     action.sa_handler = take_note;
     // No SA_RESTART, so that a wait ends.
     ::sigaction(kSignals[i], nullptr, &before[i]);
-    // What whoever started us ignores (nohup) stays ignored.
+    // A signal that the parent process ignores (nohup) stays ignored.
     if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
   }
 }

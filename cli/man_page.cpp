@@ -64,7 +64,7 @@ std::string entry_of(const Argument& option) {
   return out + "\n" + roff_text(option.help) + "\n";
 }
 
-/// What help says below the options, line by line.
+/// The text of help below the options, line by line.
 std::string footer_of(const OptionList& list) {
   const std::string& text = list.footer();
   if (text.empty()) return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a command takes, as data: the parser (cli/parse.hpp), help, the manual page, shell completion and errors of usage read it.
+// The options of a command, as data: the parser (cli/parse.hpp), help, the manual page, shell completion and errors of usage read them.
 //
 //   list.positional("FILE", options->file, "FILE", "Configuration or schedule file").required();
 //   list.option("-o,--output", options->out, "FILE", "Write the report");
@@ -15,10 +15,11 @@
 
 namespace pipeloom::cli {
 
-/// What some flags ask for instead of a run.
+/// Texts that some flags ask for instead of a run.
 enum class Call : unsigned char { Brief, Help, Version };
 
-/// Where what was given is put. Values are texts: commands check them, and say in our words what is wrong. What was not given stays as it was.
+/// The variable that receives a value. Values are texts: commands check them, with error messages in our words. An option that is not given
+/// leaves its variable unchanged.
 using Target =
     std::variant<Call, bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*>;
 
@@ -26,7 +27,7 @@ using Target =
 struct Argument {
   std::vector<std::string> names;  ///< "-o", "--output"; of a positional its only one, "CONFIG"
   Target target;
-  /// What help shows in place of a value, and what shell completion goes by (cli/completion.hpp): "FILE", "SCHEDULE", "a|b|c"; "" of a flag.
+  /// Name of the value in help; shell completion derives its words from it (cli/completion.hpp): "FILE", "SCHEDULE", "a|b|c"; "" of a flag.
   std::string type;
   std::string help;
   bool is_positional = false;
@@ -42,11 +43,11 @@ struct Argument {
   Argument& repeatable();
   /// A value is split at each `sign`, and all parts are kept.
   Argument& separated_by(char sign);
-  /// A positional of so many values or more, which are all kept; fewer are an error.
+  /// A positional of at least `number` values, which are all kept; fewer are an error.
   Argument& at_least(int number);
   /// Help shows it below a heading of its own.
   Argument& under(std::string text);
-  /// The other one is in the same list and needs not say it too.
+  /// The other option is in the same list and need not exclude this one too.
   Argument& excludes(std::string name);
 
   [[nodiscard]] bool takes_value() const;
@@ -56,7 +57,7 @@ struct Argument {
 /// Options in the order in which help shows them. Targets must live until the arguments are read.
 class OptionList {
  public:
-  /// `names` are separated by commas, short ones first; `value` is one that Target knows. What is returned is good until the next is added.
+  /// `names` are separated by commas, short ones first; `value` is one that Target knows. The returned reference is valid until the next is added.
   template <class Value>
   Argument& option(std::string_view names, Value& value, std::string_view type, std::string_view help) {
     return add(names, &value, type, help);
@@ -69,13 +70,13 @@ class OptionList {
     return added;
   }
   Argument& flag(std::string_view names, bool& value, std::string_view help);
-  /// -h, which leaves out what stands under headings and below the options, and --help.
+  /// Adds -h, which leaves out options under headings and the text below the options, and --help.
   void help_flag();
   void version_flag(std::string_view names);
 
-  /// What help says below the options.
+  /// Sets the text of help below the options.
   void set_footer(std::string text) { footer_ = std::move(text); }
-  /// What follows the command is put there unread.
+  /// Puts the words after the command into `words` unread.
   void pass_on(std::vector<std::string>& words) { passed_on_ = &words; }
 
   [[nodiscard]] const std::vector<Argument>& all() const { return options_; }

@@ -38,7 +38,7 @@ struct Adder {
 void add_option(CLI::App& app, const Argument& option) {
   CLI::Option* const added = std::visit(Adder{app, option}, option.target);
   if (option.is_required) added->required();
-  // A word behind the value is the command's: CLI11 would put all that follow into the list.
+  // A word after the value is the command's: CLI11 would put all that follow into the list.
   if (option.keeps_all() && !option.is_positional) added->expected(1)->allow_extra_args(false);
   if (option.keeps_all()) added->take_all();
   if (option.separator != '\0') added->delimiter(option.separator);
@@ -55,7 +55,7 @@ bool names_one_of(const std::vector<std::string>& names, const Argument& option)
   return std::any_of(names.begin(), names.end(), is_of_option);
 }
 
-/// What an option must not stand beside is said in its help, in the order of the list.
+/// Excludes options from each other; the help of an option lists those that it excludes, in the order of the list.
 void add_exclusions(CLI::App& app, const OptionList& list) {
   for (const Argument& option : list.all()) {
     std::string others;
@@ -84,7 +84,7 @@ std::unique_ptr<CLI::App> app_of(const CommandLine& line) {
   add_options(*app, line.options);
   app->get_formatter()->column_width(34);
   app->require_subcommand(0, 1);
-  // What is left over is worded by cli/usage.hpp.
+  // cli/usage.hpp words the errors about arguments that are left over.
   app->allow_extras();
   // The last of a repeated option wins, as in scripts that add to a command; lists say otherwise themselves.
   app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

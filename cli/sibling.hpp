@@ -9,14 +9,14 @@
 
 namespace pipeloom::cli {
 
-/// Where `name` is: next to this program as it is installed, in `build_folder` next to its folder, where a build may put it, or along PATH.
+/// The path of `name`: next to this program as it is installed, in `build_folder` next to its folder, where a build may put it, or along PATH.
 [[nodiscard]] std::optional<std::filesystem::path> find_sibling(const std::string& name,
                                                                 const std::string& build_folder);
 
-/// What this process was called with, its own name first. Throws SystemError, beginning with `why`, if the system does not tell.
+/// Command line of this process, its own name first. Throws SystemError, beginning with `why`, if the system does not tell.
 [[nodiscard]] std::vector<std::string> own_words(const std::string& why);
 
-/// This process goes on as that program. Throws SystemError if it cannot be started.
+/// Replaces this process by that program. Throws SystemError if it cannot be started.
 [[noreturn]] void become(const std::filesystem::path& program, const std::vector<std::string>& arguments);
 
 }  // namespace pipeloom::cli

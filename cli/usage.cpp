@@ -53,7 +53,7 @@ std::string advice_on(const std::string& argument, const OptionList& list) {
   return "";
 }
 
-/// What the program itself could not use.
+/// The error about an argument that the program itself could not use.
 InputError misplaced(const Usage& usage, const std::string& argument) {
   if (usage.command != nullptr)
     return InputError(fmt::format("'{}' stands before the command; write it after '{}'",

@@ -103,7 +103,7 @@ std::string as_json(const study::CheckResult& result) {
   return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_check(out, result); }) + "\n";
 }
 
-/// A suite that cannot be run is a result too for whoever reads the outputs.
+/// Runs the suite. If that is impossible, writes a result that says why, which readers of the outputs need too, and rethrows.
 study::CheckResult run_suite(const SuiteOptions& options, const study::CheckOptions& check) {
   try {
     const study::Suite suite = study::read_suite(options.suite);

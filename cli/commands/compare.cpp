@@ -64,7 +64,7 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
   return code;
 }
 
-/// What --fail-if says of a result, a line each. False if nothing.
+/// Prints a line for each rule of --fail-if that the result breaks. False if it breaks none.
 bool tell_failures(const CompareOptions& options, const std::vector<study::CompareRule>& rules,
                    const ComparedResult& result) {
   const std::string baseline = shortened(options.files.front(), 200);

@@ -25,7 +25,7 @@ struct DoctorOptions {
   PrintOptions print;
 };
 
-/// What was found, by name, and what to do about it, if anything.
+/// A fact about the machine or the program, and advice if something should be done about it.
 struct Fact {
   std::string name;
   std::string value;
@@ -62,7 +62,7 @@ std::string cuda_devices() {
   return count_text(static_cast<std::size_t>(devices), "device");
 }
 
-/// What can run on GPUs, and if it is this program, on which.
+/// The program that runs on GPUs; if it is this one, its GPUs.
 std::string gpu_back_end() {
   if (gpus() != nullptr) return gpus()->devices();
   if (find_sibling(kGpuProgram, "cli"))

@@ -37,7 +37,7 @@ struct ReportOptions {
   ScenarioOptions scenarios;
 };
 
-/// Whether any option was given that only sweeps understand.
+/// True if any option was given that only sweeps understand.
 bool asks_of_sweep(const ReportOptions& options) {
   const study::page::SweepQuestion& q = options.question;
   return options.top || !q.where.empty() || !q.metrics.empty() || !q.x.empty() || !q.y.empty() ||

@@ -38,7 +38,7 @@ using study::calibrate::Measurements;
 /// Each is a thread or a process of this machine, or of many.
 constexpr int kMostRanks = 1024;
 
-/// What all processes of a run must have the same, besides the program.
+/// Values that must be the same in all processes of a run, in addition to the program.
 std::vector<executor::net::Agreement> agreements_of(const RunArguments& arguments, const pipeloom::Run& run) {
   return {{"version", std::string(kVersion)},
           {"schedule", fmt::format("{} of {} ranks, {} microbatches", run.effective->schedule,
@@ -59,7 +59,8 @@ executor::ProcessResult execute(const RunArguments& arguments, const Launch& lau
   return executor::run_as_process(program, *work, options, *launch.world, agreements_of(arguments, run));
 }
 
-/// What is said and kept of a run that failed, in front of the error itself; where ranks stood says nothing of one that was interrupted.
+/// Prints the last actions of a run that failed and keeps its partial timeline, before the error itself is printed. An interrupted run prints no
+/// actions: they say nothing about it.
 void tell(const RunArguments& arguments, const Launch& launch, const executor::RunFailed& failure,
           bool interrupted) {
   for (const std::string& line : failure.last_actions())
@@ -92,7 +93,7 @@ void require_backend(const RunArguments& arguments) {
     throw InputError(Where{"--precision"}, "a CPU computes in fp32; add --backend cuda, or leave it out");
 }
 
-/// What people read of a run.
+/// The page of a run for people.
 std::string page_of(const RunArguments& arguments, const Screen& screen, const pipeloom::Run& run,
                     const executor::RunResult& result, const Measurements& costs) {
   std::string out;
@@ -130,7 +131,7 @@ struct Session {
     print(run_json(run, result, costs, memory_of_work(arguments.work, *run.schedule), comparison, stopped));
   }
 
-  /// Everything that is written and printed behind a run.
+  /// Writes and prints everything after a run.
   void report(executor::RunResult& result, const std::string& clocks) {
     const Measurements costs = measured(result, arguments);
     predict_from(costs);
@@ -146,7 +147,7 @@ struct Session {
             page_of(arguments, screen, run, result, costs));
   }
 
-  /// What an interrupted run has measured: of the timed steps that ended.
+  /// Reports the measurements of an interrupted run: those of the timed steps that ended.
   void report_finished(const executor::RunFailed& failure, int warmup_steps) {
     const auto result = finished_steps(failure.partial(), warmup_steps);
     say(fmt::format("{}; {} measured\n", failure.what(),

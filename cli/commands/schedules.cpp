@@ -98,7 +98,7 @@ study::Workload run_of(const SchedulesOptions& options) {
   if (const io::Value* schedule = document.root().find("schedule"))
     throw InputError(schedule->where(), "all schedules are compared; leave the schedule out");
   io::inline_costs_file(document);
-  // What is wrong with any schedule is said once: gpipe takes every shape.
+  // Errors that hold for every schedule are reported once: gpipe takes every shape.
   document.set("schedule", "\"gpipe\"", "schedule");
   io::Config config = io::read_run_config(document.root());
   config.schedule.clear();

@@ -84,7 +84,7 @@ std::string chart(const pipeloom::Run& run, const Screen& screen, bool everythin
   return draw::terminal_chart(run.timeline, options);
 }
 
-/// What people read: the table unless it is not wanted, the chart if it is.
+/// The page for people: the table unless --quiet, the chart if asked for.
 std::string page(const pipeloom::Run& run, const study::ReportParts& parts, const SimulateOptions& options,
                  const Screen& screen) {
   std::string out;

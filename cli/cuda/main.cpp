@@ -56,7 +56,7 @@ std::string Gpus::devices() const {
 }
 
 executor::ProcessResult Gpus::execute(const GpuRun& run) const {
-  // It lives as long as the program: a rank whose device hangs is left behind.
+  // It lives as long as the program: a rank whose device hangs is never joined.
   static const auto work = make_device_work(run.work, run.costs);
   if (run.world) return device::run_with_nccl(run.program, *work, run.options, *run.world, run.agreements);
   return {.all = device::run_on_one_gpu(run.program, *work, run.options), .clocks = {}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom compare` prints: runs against a baseline, and results of sweeps against one, for people and as JSON
+// Output of `pipeloom compare`: runs against a baseline, and results of sweeps against one, for people and as JSON
 // (study/report/schemas/comparison.json).
 
 #include <span>
@@ -40,7 +40,7 @@ struct RunVerdict {
                                     std::span<const study::MetricRow> rows,
                                     std::span<const RunVerdict> verdicts);
 
-/// A result against the baseline. What it points at outlives it.
+/// A result against the baseline. The objects that it points to must outlive it.
 struct ComparedResult {
   std::string title;
   const sweep::ResultTable* before = nullptr;

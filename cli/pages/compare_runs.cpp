@@ -61,7 +61,7 @@ std::string metrics_table(std::span<const pipeloom::Run* const> runs, const Comp
   return written(table, page);
 }
 
-/// What holds each run back, a line each.
+/// The causes that hold each run back, a line for each run.
 std::string roots_lines(std::span<const pipeloom::Run* const> runs, const ComparePage& page) {
   std::string text;
   for (const pipeloom::Run* const run : runs)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the CI gate writes its results besides the terminal.
+// Files to which the CI gate writes its results, in addition to the terminal.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What `pipeloom layout` works out, layers to stages to ranks by the rules of a framework and of a schedule, and how people and programs
-// read it.
+// The plan of `pipeloom layout`, layers to stages to ranks by the rules of a framework and of a schedule, and its output for people and
+// programs.
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ enum class PlacementKind : unsigned char { Loop, V, Bidirectional };
 /// "loop", "v", "bidirectional".
 [[nodiscard]] std::string_view name_of(PlacementKind kind);
 
-/// What was asked for; every number has been checked for itself.
+/// The request; every number has been checked by itself.
 struct LayoutRequest {
   io::LayoutModel model;  ///< `layers` is 0 if only the layout string says it
   int encoder = 0;        ///< layers of an encoder, the first of the model's; with Split::Balanced
@@ -48,7 +48,7 @@ struct LayoutRequest {
   bool account_for_embedding = false;
   bool account_for_loss = false;
   std::string megatron_layout;              ///< for Split::MegatronLayout
-  std::optional<study::Balanced> balanced;  ///< for Split::Balanced: what was found, in ticks of milliseconds
+  std::optional<study::Balanced> balanced;  ///< for Split::Balanced: the split found, in ticks of milliseconds
   layout::Framework framework = layout::Framework::Torchtitan;
   bool critic = false;
   std::optional<layout::ModuleNames> own_names = {};  ///< the model's, in place of the framework's
@@ -66,7 +66,7 @@ struct LayoutPlan {
   std::string megatron_refusal;  ///< then why
 };
 
-/// Works it out. Throws InputError or ScheduleError for what the rules of the split or of the schedule refuse.
+/// Makes the plan. Throws InputError or ScheduleError where the rules of the split or of the schedule refuse it.
 [[nodiscard]] LayoutPlan plan_layout(const LayoutRequest& request);
 
 /// Title, the stages, the sums of the ranks, where the last stage is, the layout string, advice. Modules are shown as ranges;
@@ -81,7 +81,7 @@ struct LayoutPlan {
 /// them.
 [[nodiscard]] std::string modules_json(const LayoutRequest& request, const LayoutPlan& plan);
 
-/// What a layer costs, for a table of costs by stage.
+/// Times of a layer, for a table of costs by stage.
 struct LayerCosts {
   TimeUnit unit = TimeUnit::Unit;
   Ticks forward = 0;  ///< of one decoder or MTP layer

@@ -149,7 +149,7 @@ class Planner {
     return layout::stage_count(rules, weighted_model(), request_.ranks, request_.layers_per_stage);
   }
 
-  /// What the schedule itself refuses, before anything is worked out for it.
+  /// Throws if the schedule itself refuses the parameters, before anything is computed for it.
   void require_legal(int chunks) const {
     if (!schedule_) return;
     const std::string reason = schedules::refusal(

@@ -23,23 +23,22 @@ struct ModelOptions {
 
 /// All of them, MODEL too.
 void add_model_options(OptionList& list, ModelOptions& options);
-/// Those that say on what and how it runs, below a heading unless that is empty.
+/// Adds the options of hardware and execution, below a heading unless that is empty.
 void add_device_options(OptionList& list, ModelOptions& options, const std::string& heading);
 /// Option and value of these, and of --limit.
 [[nodiscard]] std::vector<std::pair<const char*, const std::optional<std::string>*>> device_options(
     const ModelOptions& options);
 
-/// A configuration as a tree, and where what was not typed is from.
+/// A configuration as a tree, and the origins of values that were not typed.
 struct ModelDocument {
   io::Document document;
   std::vector<std::pair<std::string, std::string>> origins;
 };
-/// What is typed on top of `document`; without a schedule 1f1b, without ranks 8, without microbatches or a global batch four for each rank; a
-/// schedule file says its own.
-/// Without a model, that of the document, or none. Throws InputError at the option.
+/// The options on top of `document`. Defaults: 1f1b, 8 ranks, and four microbatches for each rank unless there is a global batch; a schedule
+/// file states its own. Without a model on the command line, the document's, or none. Throws InputError at the option.
 [[nodiscard]] ModelDocument document_of(const ModelOptions& options, io::Document document);
 
-/// A configuration, and where what was not typed is from.
+/// A configuration, and the origins of values that were not typed.
 struct ModelRequest {
   io::Config config;
   std::vector<std::pair<std::string, std::string>> origins;

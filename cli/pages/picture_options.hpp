@@ -22,7 +22,7 @@ struct PictureOptions {
   bool critical_path = false;
   bool patterns = false;
 
-  /// Whether any was given.
+  /// True if any was given.
   [[nodiscard]] bool given() const;
   /// Costs and memory are left to the format. Throws InputError naming the option that is wrong.
   [[nodiscard]] draw::SceneOptions scene_options(const Timeline& timeline) const;

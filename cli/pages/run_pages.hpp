@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom run` says of a run beside its prediction.
+// Pages of `pipeloom run`: a run next to its prediction.
 
 #include <cstddef>
 #include <optional>
@@ -22,7 +22,7 @@ namespace pipeloom::cli {
 /// How well the clocks of processes are known; "" where there is one clock.
 [[nodiscard]] std::string clocks_page(const std::vector<executor::ClockOffset>& clocks);
 
-/// What `pipeloom compare` says of the simulated step and the measured one of median length.
+/// The page of `pipeloom compare` for the simulated step and the measured one of median length.
 [[nodiscard]] std::string comparison_page(const pipeloom::Run& run, const Timeline& measured,
                                           const Screen& screen);
 

@@ -47,7 +47,7 @@ std::string fill(std::string_view text, const std::string& value) {
   return out;
 }
 
-/// What a schedule's own default of an option is, as its row's page text wants it.
+/// A schedule's own default of an option, as the page text of the option's row needs it.
 std::string own_default(const Requirements& needs, Option option) {
   if (option == Option::Slices) return std::to_string(needs.default_slices);
   if (option == Option::Updates) return std::to_string(needs.default_updates);
@@ -115,7 +115,7 @@ std::string peak_text(const ScheduleExample& example) {
   return fmt::format("{:.4g}", example.peak_microbatches());
 }
 
-/// What the picture costs, so that pages compare.
+/// The picture's bubble ratio and memory, so that pages can be compared.
 std::string verdict(const Generator& generator, const ScheduleExample& example) {
   std::string out = fmt::format("bubble ratio {}; the fullest rank holds {} microbatches of its layers",
                                 percent_text(example.metrics.bubble_ratio), peak_text(example));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom schedules NAME` shows.
+// The page of `pipeloom schedules NAME`.
 
 #include <cstdint>
 #include <optional>

@@ -10,7 +10,7 @@
 
 namespace pipeloom::cli {
 
-/// What runs as a table, then a line for each that cannot, with why.
+/// A table of the schedules that run, then for each of the others a line that says why it cannot.
 [[nodiscard]] std::string schedule_rows_page(const std::vector<study::ScheduleRow>& rows,
                                              const Screen& screen);
 /// Ends in a newline. Times are of one update, in the unit of the costs; what a row does not know is null.

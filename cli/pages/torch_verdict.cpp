@@ -51,7 +51,7 @@ std::optional<TorchText> torch_text(const InputOptions& input) {
   }
 }
 
-/// The release of PyTorch that a target loads files with: other frameworks stand on the newest.
+/// The release of PyTorch that a target loads files with: other frameworks are built on the newest.
 torch::Target torch_release(const study::Target& target) {
   return target.block == study::Block::Python ? torch::find_target(target.release) : torch::Target::V215;
 }

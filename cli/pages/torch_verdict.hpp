@@ -29,11 +29,11 @@ void add_load_options(OptionList& list, LoadChoices& choices);
 /// PyTorch's verdict on a file that our readers refuse, as study::torch_page() gives it; "" if the file is none of PyTorch's, or cannot be
 /// read at all.
 [[nodiscard]] std::string torch_page_of_unreadable(const InputOptions& input);
-/// What is wrong with the cells of a file of PyTorch's, at most a thousand of them; none if it is none.
+/// Errors in the cells of a file of PyTorch's, at most a thousand; none if the file is none of PyTorch's.
 [[nodiscard]] std::vector<InputError> torch_cell_errors(const InputOptions& input);
 
-/// What to say of a file in this format that was written for the lists: that PyTorch refuses it, or its class of this name the run, or
-/// that it holds more than the step that was asked for. `lists` are those of a lowered file for `target`; those of the schedule if it
+/// Warnings about a file in this format that was written for the lists: PyTorch refuses it, or its class of this name refuses the run, or
+/// it holds more than the step that was asked for. `lists` are those of a lowered file for `target`; those of the schedule if it
 /// is null. `microbatches` are those of a step; 0 if no configuration says.
 [[nodiscard]] std::vector<std::string> torch_warnings(const std::string& format, const std::string& name,
                                                       int microbatches, const Schedule& schedule,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom run` is asked for.
+// Options of `pipeloom run`.
 
 #include <optional>
 #include <string>

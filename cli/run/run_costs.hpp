@@ -18,8 +18,8 @@ void put_on_clock(io::Config& config, Ticks unit);
 /// Median and spread per stage and kind, in ms, of ops that ran alone, and what study::calibrate::unmeasured() says.
 [[nodiscard]] std::string op_times_page(const cost::MeasuredOps& costs, bool colour);
 
-/// What messages did with their time, in ms: of all, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if
-/// there were none.
+/// Times of messages, in ms: of all messages, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if
+/// there were no messages.
 [[nodiscard]] std::string transfers_page(const cost::MeasuredTransfers& transfers, bool pairs, bool colour);
 
 }  // namespace pipeloom::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `pipeloom run --json` prints (study/report/schemas/run.json).
+// Output of `pipeloom run --json` (study/report/schemas/run.json).
 
 #include <optional>
 #include <string>

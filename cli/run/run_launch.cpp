@@ -64,7 +64,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return out;
 }
 
-/// What posix_spawn() does in the new process: one descriptor of ours is handed on.
+/// Actions of posix_spawn() in the new process: it inherits one of our descriptors.
 class Inherited {
  public:
   explicit Inherited(int descriptor) {
@@ -93,7 +93,7 @@ pid_t start(int rank, int ranks, std::uint16_t port, int meeting) {
   return pid;
 }
 
-/// Every rank holds one end of a pipe until the ranks have met: no word of theirs is needed, and whoever dies has let go too.
+/// Watches whether the ranks have met: every rank holds one end of a pipe until then. Ranks send no message, and a rank that dies closes its end too.
 class MeetingWatch {
  public:
   MeetingWatch() {
@@ -137,12 +137,12 @@ class Children {
     for (const Child& child : children_)
       if (child.pid > 0) ::kill(child.pid, signal);
   }
-  /// Those that stand still could not end by themselves.
+  /// Kills stopped processes, which could not end by themselves.
   void kill_stopped() const {
     for (const Child& child : children_)
       if (child.pid > 0 && child.is_stopped) ::kill(child.pid, SIGKILL);
   }
-  /// What has become of them since the last time.
+  /// Collects the changes of the children's states since the last call.
   void collect() {
     int status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;)

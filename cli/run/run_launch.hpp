@@ -27,11 +27,11 @@ struct Launch {
   Where where = Where::Threads;
   std::optional<executor::net::World> world;
 
-  /// Whether this process prints and writes what there is to print and write.
+  /// True if this process prints and writes the results.
   [[nodiscard]] bool reports() const { return !world || world->rank == 0; }
 };
 
-/// What --launch means here: "auto" is a rank where a launcher says that there are several, else threads. Throws InputError for other
+/// The launch that --launch asks for: "auto" is a rank where a launcher says that there are several, else threads. Throws InputError for other
 /// words, for "env" without a launcher, and as executor::net::world_of().
 [[nodiscard]] Launch launch_of(const LaunchArguments& arguments,
                                const executor::net::Environment& environment);

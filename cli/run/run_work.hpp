@@ -1,6 +1,6 @@
 #pragma once
 
-// What the ranks of `pipeloom run` compute: time that passes, or layers.
+// Work of the ranks of `pipeloom run`: busy work for a given time, or layers.
 
 #include <memory>
 #include <optional>
@@ -34,7 +34,7 @@ void add_work_options(OptionList& list, WorkArguments& arguments);
 /// Throws InputError for values that are wrong and options that belong to the other work.
 void require_consistent(const WorkArguments& arguments);
 
-/// What the options of layers say, and of busy work: elements of each message.
+/// Values of the options of layers, and of busy work: elements of each message.
 [[nodiscard]] executor::LayersConfig layers_config(const WorkArguments& arguments);
 [[nodiscard]] std::size_t busy_elements(const WorkArguments& arguments);
 
@@ -42,7 +42,7 @@ void require_consistent(const WorkArguments& arguments);
 [[nodiscard]] std::unique_ptr<executor::Work> make_work(const WorkArguments& arguments,
                                                         const Schedule& schedule, const Costs& costs);
 
-/// What of the work's activations the simulator can predict, as executor::layer_memory(); nothing for busy work.
+/// Memory of the work's activations, as far as the simulator can predict it: executor::layer_memory(); nullopt for busy work.
 [[nodiscard]] std::optional<MemoryModel> memory_of_work(const WorkArguments& arguments,
                                                         const Schedule& schedule);
 
@@ -51,7 +51,7 @@ void require_consistent(const WorkArguments& arguments);
 void require_room(const WorkArguments& arguments, const pipeloom::Run& run, std::optional<Rank> only,
                   double limit);
 
-/// What the work depends on, besides the costs of busy work: "layers of width 64, ..".
+/// A text of all that the work depends on, except the costs of busy work: "layers of width 64, ..".
 [[nodiscard]] std::string text_of(const WorkArguments& arguments);
 
 /// A line that says that gradients are those of a run without a pipeline; "" for busy work and forward-only schedules. Throws

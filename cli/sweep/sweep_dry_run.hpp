@@ -26,7 +26,7 @@ struct EmitArguments {
 /// --emit, --shards, --at-once, --directive.
 void add_emit_options(OptionList& list, EmitArguments& arguments);
 
-/// True with --emit. Throws InputError if an option that belongs to it stands alone.
+/// True with --emit. Throws InputError if an option that needs --emit is given without it.
 [[nodiscard]] bool wants_jobs(const EmitArguments& arguments);
 
 /// Writes the files of the jobs beside the result and prints the commands that submit them. The grid is read, so that what is wrong

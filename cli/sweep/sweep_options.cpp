@@ -27,7 +27,7 @@ std::uint64_t parse_points(const std::string& text) {
   return static_cast<std::uint64_t>(value);
 }
 
-/// Throws InputError if an option of a run stands beside a grid's file, which says it itself.
+/// Throws InputError if an option of a run is given together with a grid's file, which states it itself.
 void require_no_base_options(const InputOptions& input) {
   const auto refuse = [](const char* option, const std::string& instead) {
     throw InputError(

@@ -1,6 +1,6 @@
 #pragma once
 
-// What programs that run sweeps share: options, the grid they describe, and what is said while and after it runs.
+// Shared parts of programs that run sweeps: options, the grid that they describe, and the texts during and after a run.
 
 #include <functional>
 #include <optional>
@@ -34,9 +34,9 @@ struct SweepArguments {
   OutputOptions output;
 };
 
-/// What is computed: GRID, --axis, the shape of a run, --set, --metrics, --scenarios, --seed, --max-points, --max-memory.
+/// Options that say what is computed: GRID, --axis, the shape of a run, --set, --metrics, --scenarios, --seed, --max-points, --max-memory.
 void add_grid_options(OptionList& list, SweepArguments& arguments);
-/// How: -o, --format, -j, --resume, --force, --shard, --progress, -q, -v, --color.
+/// Options that say how: -o, --format, -j, --resume, --force, --shard, --progress, -q, -v, --color.
 void add_run_options(OptionList& list, SweepArguments& arguments);
 
 /// The grid of the file, or of --axis on top of a configuration. Throws InputError.
@@ -44,7 +44,7 @@ void add_run_options(OptionList& list, SweepArguments& arguments);
 /// The rest, without progress and stop. Throws InputError.
 [[nodiscard]] sweep::SweepOptions read_sweep_options(const SweepArguments& arguments);
 
-/// What standard error says when a sweep has ended: counts per status, seconds, rate, and how to go on if it was stopped.
+/// Text for standard error when a sweep has ended: counts per status, seconds, rate, and how to go on if it was stopped.
 [[nodiscard]] std::string summary_text(const sweep::SweepSummary& summary, const SweepArguments& arguments);
 
 // How far a sweep is, on standard error.

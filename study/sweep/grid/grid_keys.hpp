@@ -14,8 +14,9 @@
 namespace pipeloom::sweep {
 
 /// A key in the spelling of configurations, from the spelling of the command line or a careless one: "--ranks", "costs.backward-input" and "Ranks"
-/// are "ranks", "costs.backward_input" and "ranks". Throws InputError at `where` for keys that no configuration has. In addition to the table's keys it
-/// takes places inside tables, "costs.backward.3" (of an array), "costs.backward.stages.3", "costs.backward.default", and "costs.overlapped.factor".
+/// are "ranks", "costs.backward_input" and "ranks". Throws InputError at `where` for keys that no configuration has. In addition to the table's
+/// keys it takes places inside tables, "costs.backward.3" (of an array), "costs.backward.stages.3", "costs.backward.default", and
+/// "costs.overlapped.factor".
 [[nodiscard]] std::string normal_key(std::string_view key, const Where& where);
 
 /// The row of a key that normal_key() returned, or of the table that it is a place of.

@@ -81,8 +81,8 @@ class PrefixWriter {
  public:
   /// `first_piece`: the one that is written first.
   PrefixWriter(ResultFile& file, std::uint64_t first_piece) : file_(file), next_(first_piece) {}
-  /// Takes the lines of a piece and writes all pieces that are next in order. A piece that comes twice (from a worker that was given up, and from the one
-  /// that did its work again) is ignored. After a piece that is not complete nothing is written any more.
+  /// Takes the lines of a piece and writes all pieces that are next in order. A piece that comes twice (from a worker that was given up, and
+  /// from the one that did its work again) is ignored. After a piece that is not complete nothing is written any more.
   /// Throws SystemError as ResultFile::append().
   void put(std::uint64_t piece, PieceText text);
   /// The first piece that is missing.
