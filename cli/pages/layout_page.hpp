@@ -47,8 +47,9 @@ struct LayoutRequest {
   std::optional<int> last_layers;
   bool account_for_embedding = false;
   bool account_for_loss = false;
-  std::string megatron_layout;              ///< for Split::MegatronLayout
-  std::optional<study::Balanced> balanced;  ///< for Split::Balanced: the split found, in ticks of milliseconds
+  std::string megatron_layout;  ///< for Split::MegatronLayout
+  std::optional<study::Balanced>
+      balanced;  ///< for Split::Balanced: the split found, in ticks of milliseconds
   layout::Framework framework = layout::Framework::Torchtitan;
   bool critic = false;
   std::optional<layout::ModuleNames> own_names = {};  ///< the model's, in place of the framework's
