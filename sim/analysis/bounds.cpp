@@ -58,7 +58,7 @@ class BestTail {
     return kept;
   }
 
-  /// The tail behind `kept` leads by `work` less; drops it if it leads no more, and those behind it.
+  /// The tail after `kept` leads by `work` less; drops it if it leads no more, and those after it.
   void narrow(std::size_t kept, Ticks work) {
     for (std::size_t next = after_[kept]; next < tails_.size(); next = after_[kept]) {
       lead_[next] -= work;
@@ -201,7 +201,7 @@ class UnitKinds {
 };
 
 /// Chains of one unit at a time: forward through the stages, back through them, and a side branch at each stage that ends there: W, R. Where all
-/// stages share the output layer, S and T of all of them stand between the two ways.
+/// stages share the output layer, S and T of all of them come between the two ways.
 class UnitChains {
  public:
   UnitChains(const Schedule& schedule, const Costs& costs)

@@ -38,7 +38,7 @@ struct ChainJob {
   friend bool operator==(const ChainJob&, const ChainJob&) = default;
 };
 
-/// What the entries of one rank have in common.
+/// Facts about the entries of one rank, taken together.
 struct RankChains {
   bool any = false;   ///< whether there are entries
   Ticks head = 0;     ///< least

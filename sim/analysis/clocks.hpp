@@ -1,6 +1,6 @@
 #pragma once
 
-// How far the clocks of ranks stand apart, from messages in both directions: the smallest gap from a to b holds offset(b) - offset(a), that from b to a
+// Offsets between the clocks of ranks, from messages in both directions: the smallest gap from a to b holds offset(b) - offset(a), that from b to a
 // its negative, so that half their difference is the offset where messages take as long both ways.
 
 #include <span>
@@ -23,7 +23,7 @@ struct ClockPair {
 struct ClockOffsets {
   /// [rank]: what its clock is ahead of the first rank's.
   std::vector<Ticks> offset;
-  /// Largest slack of a pair that an offset stands on.
+  /// Largest slack of a pair that an offset is based on.
   Ticks slack = 0;
   /// Ranks that no pair ties to the first one.
   std::vector<Rank> loose;
@@ -32,7 +32,7 @@ struct ClockOffsets {
 /// Offsets along the tree of least slack (Kruskal's), where there are more pairs than offsets.
 [[nodiscard]] ClockOffsets follow_pairs(int ranks, std::vector<ClockPair> pairs);
 
-/// What the messages of one link say.
+/// Gaps of the messages of one link.
 struct ClockGap {
   Rank from;
   Rank to;
@@ -62,7 +62,7 @@ struct AlignedClocks {
 [[nodiscard]] Ticks spread_of_offsets(int ranks, std::span<const ClockGap> gaps,
                                       std::span<const Ticks> offset);
 
-/// What is done about clocks, wherever times of several ranks are read.
+/// Corrections of clocks, used wherever times of several ranks are read.
 struct SettledClocks {
   /// [rank]: what is taken off; all 0 unless `moved`.
   std::vector<Ticks> offset;

@@ -51,7 +51,7 @@ CriticalPath critical_path(const Timeline& timeline, const Costs& costs) {
   return path;
 }
 
-/// Earliest starts in an order that has every entry behind what it waits for, latest starts in the opposite order: no entry that
+/// Earliest starts in an order that has every entry after those it waits for, latest starts in the opposite order: no entry that
 /// waits may be pushed.
 std::vector<Ticks> slack(const Timeline& timeline, const Costs& costs) {
   const Schedule& schedule = *timeline.schedule;

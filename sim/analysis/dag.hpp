@@ -6,7 +6,8 @@
 // Vertices 0 .. E-1 are the entries in queue order, rank by rank; E is the source, E+1 the sink. Edges: source ->
 // first entry of each rank, entry -> next entry of its rank, last entry -> sink, and producer -> consumer for each
 // op's tensor. A copy (O, L) hangs beside the queue: the entry before it -> copy, copy -> next copy of its rank, L -> the B, I or
-// R of its activation; the entries behind it do not wait for it. Compressed sparse rows in both directions; sim/analysis/dag_boost.hpp makes it a Boost.Graph graph.
+// of its activation; the entries after it do not wait for it. Compressed sparse rows in both directions; sim/analysis/dag_boost.hpp makes it a
+// Boost.Graph graph.
 
 #include <cstdint>
 #include <memory>

@@ -47,7 +47,7 @@ class EntryChains {
   static constexpr std::ptrdiff_t kAhead = 24;  // elements of 8 bytes that a rank's next visits go through
   static constexpr int kForWriting = 1;
 
-  /// What ops of one kind on one slot have in common.
+  /// Constants of the ops of one kind on one slot.
   struct Link {
     std::size_t input = 0;  // tensors, minus the unit
     std::size_t output = 0;

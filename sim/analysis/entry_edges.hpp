@@ -1,7 +1,8 @@
 #pragma once
 
-// What an entry waits for, found in its queue and by one look-up per op. The same edges as the dependency graph (sim/analysis/dag.hpp), without
-// the graph: 4 bytes per op instead of 60 and more, and what is not asked for is never touched. An entry is named by the index of its first op.
+// The entries that an entry waits for, found in its queue and by one look-up per op. The same edges as the dependency graph (sim/analysis/dag.hpp),
+// without the graph: 4 bytes per op instead of 60 and more, and edges that are not asked for are never touched. An entry is named by the index of its
+// first op.
 
 #include <cstddef>
 #include <limits>
@@ -32,7 +33,7 @@ class EntryEdges {
     while (op > 0 && schedule_.ops()[op - 1].joined()) --op;
     return op;
   }
-  /// One behind the entry's last op.
+  /// Index one past the entry's last op.
   [[nodiscard]] std::size_t end_of(std::size_t first) const {
     while (schedule_.ops()[first].joined()) ++first;
     return first + 1;
@@ -59,7 +60,7 @@ class EntryEdges {
     }
   }
 
-  /// The same for what stands before it: the entry before it in its rank's queue, and before a copy the copy before it. Entries behind
+  /// The same for what comes before it: the entry before it in its rank's queue, and before a copy the copy before it. Entries after
   /// a copy do not wait for it.
   template <class Fn>
   void queue_into(std::size_t first, Fn&& fn) const {

@@ -46,7 +46,7 @@ Costs one_tick_each(const Schedule& schedule) {
 
 constexpr Ticks kNeverRun = -1;
 
-/// Start of every op that runs before the ranks stand still, kNeverRun for the others.
+/// Start of every op that runs before the schedule hangs, kNeverRun for the others.
 std::vector<Ticks> steps_before_hang(const Schedule& schedule) {
   std::vector<Ticks> start(schedule.num_ops(), kNeverRun);
   std::vector<Ticks> end(start);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a schedule hangs, for people: the last steps before it stands still, and the shortest change that lets it run.
+// Why a schedule hangs, for people: the last steps before it does, and the shortest change that lets it run.
 
 #include <cstddef>
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace pipeloom {
 
-/// What ran before the ranks stood still, every entry one step long: rows are steps, columns ranks. Copies are left out.
+/// The entries that ran before the schedule hung, each one step long: rows are steps, columns ranks. Copies are left out.
 struct HangGrid {
   /// The ranks shown: all, or those of the cycle (then the other blocked ones) if there are more than the limit.
   std::vector<Rank> ranks;
   /// Number of the first row; the rows before it are left out.
   std::size_t first_step = 0;
   /// [row][column]: the entry that starts in this step, "" where the rank waits. The last row is the step in which nothing can
-  /// start: what each rank stands at, "" for one that is done.
+  /// start: the entry that each rank waits at, "" for one that is done.
   std::vector<std::vector<std::string>> cells;
 };
 
@@ -28,7 +28,7 @@ struct HangGrid {
 [[nodiscard]] HangGrid hang_grid(const Schedule& schedule, const ScheduleHang& hang, std::size_t steps = 6,
                                  std::size_t ranks = 12);
 
-/// One entry of a rank's queue put elsewhere in it; positions count entries from 0. What stands between moves up by one.
+/// One entry of a rank's queue moved elsewhere in it; positions count entries from 0. The entries between move up by one.
 struct Move {
   Rank rank;
   std::size_t from = 0;
@@ -40,18 +40,18 @@ struct Move {
 [[nodiscard]] Schedule with_move(const Schedule& schedule, const Move& move);
 
 /// Moves after which the schedule runs, to be done one after another: a single one if any breaks every cycle, of several the
-/// one over the fewest entries; else up to three. Nothing if an op is missing, if three moves do not suffice, or if trying would
+/// one over the fewest entries; else up to three. Returns nullopt if an op is missing, if three moves do not suffice, or if trying would
 /// take too long (about `budget` op visits).
 ///
-/// Only moves that can break a cycle are tried: on a rank of the cycle, what another rank waits for goes before what the rank
-/// stands at, or what it stands at goes behind that.
+/// Only moves that can break a cycle are tried: on a rank of the cycle, the entry that another rank waits for goes before the one that the rank
+/// waits at, or the latter goes after the former.
 [[nodiscard]] std::optional<std::vector<Move>> find_unblocking_moves(const Schedule& schedule,
                                                                      std::size_t budget = 200'000'000);
 
 /// "on rank 1, move 1F3 from position 7 to 5, in front of 1B1".
 [[nodiscard]] std::string describe(const Move& move, const Schedule& schedule);
 
-/// Those that stand still in reading_order(), each as "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+/// A line for each rank that waits, in reading_order(): "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
 [[nodiscard]] std::vector<std::string> wait_lines(const ScheduleHang& hang, const Schedule& schedule);
 
 }  // namespace pipeloom

@@ -77,7 +77,7 @@ class GapWalk {
     // From here on only the reload was missing.
     const Ticks tensors_there =
         binding.reloaded >= gap_end ? std::clamp(binding.arrival, gap_start, gap_end) : gap_end;
-    // What the entry did not wait for is not its cause: only the stretch up to the arrival is transfer. A measured rank may start some
+    // Time that the entry did not wait is not its cause: only the stretch up to the arrival is transfer. A measured rank may start some
     // time after its tensors are there, which is the phase's again.
     const Ticks arrived = std::clamp(binding.arrival, gap_start, tensors_there);
     const Ticks produced = std::clamp(binding.produced, gap_start, arrived);
@@ -117,7 +117,7 @@ class GapWalk {
     return binding;
   }
 
-  /// What the entry of this op takes of its lane before the op's result leaves.
+  /// Time of its lane that the entry of this op takes before the op's result leaves.
   [[nodiscard]] Ticks sending_time(std::size_t op) const {
     if (costs_.rank_time == 0) return 0;
     const auto ops = timeline_.schedule->ops();
@@ -184,7 +184,7 @@ class RankWalk {
     });
   }
 
-  /// The gaps before the first entry and behind the last.
+  /// Adds the gaps before the first entry and after the last.
   void finish(GapWalk& gaps, Span whole) {
     const auto sum = [&](const IdleSpan& span) { add(span); };
     if (first_end_ != 0) {
@@ -209,7 +209,7 @@ class RankWalk {
   std::size_t first_ = 0;      // the first entry that is no copy: op indices [first_, first_end_)
   std::size_t first_end_ = 0;  // 0: there is none
   Ticks free_since_ = 0;
-  Ticks after_ = 0;  // of its lane behind that, for messages
+  Ticks after_ = 0;  // of its lane after that, for messages
 };
 
 std::vector<IdleSpan> spans_of(GapWalk walk, Rank rank, Span whole) {

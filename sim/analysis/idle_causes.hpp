@@ -28,7 +28,7 @@ namespace pipeloom {
 /// Sums of the above for every rank, [rank].
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const Timeline& timeline, const Costs& costs);
 
-/// What one walk over a rank's entries finds.
+/// Results of one walk over a rank's entries.
 struct RankTimes {
   /// Sum of entry durations; a group counts once, copies run beside.
   Ticks busy = 0;

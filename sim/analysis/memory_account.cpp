@@ -27,7 +27,7 @@ bool any(const std::vector<Bytes>& table) {
   return std::any_of(table.begin(), table.end(), [](Bytes bytes) { return bytes > 0; });
 }
 
-/// What ranks take and give back in steps [first, last).
+/// Bytes that ranks take and give back in steps [first, last).
 class Accounts {
  public:
   Accounts(const Timeline& timeline, const MemoryModel& model, int first_step, int last_step)
@@ -113,7 +113,7 @@ class Accounts {
   std::vector<Change> changes_;
 };
 
-/// Whether a rank's account follows from its queue: entries of at least one tick, one after another, whose parts share their times.
+/// True if a rank's account follows from its queue: entries of at least one tick, one after another, whose parts share their times.
 bool follows_queue(const Timeline& timeline, Rank rank) {
   const Schedule& schedule = *timeline.schedule;
   bool follows = true;

@@ -15,7 +15,7 @@ namespace pipeloom {
 /// From the ranks' numbers to those of the whole run: ideal_time, max_window, the ratios, peak_rank. REQUIRES: `ranks` is filled in.
 void add_totals(Metrics& metrics);
 
-/// What a timeline alone does not tell where messages block or queue: it comes from the program's run.
+/// Facts that a timeline alone does not hold where messages block or queue: they come from the program's run.
 struct RunFacts {
   std::vector<IdleCauses> idle_causes;  ///< [rank]
   Ticks period = 0;                     ///< as steady_period() finds it

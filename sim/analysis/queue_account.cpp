@@ -50,7 +50,7 @@ class QueueAccounts::Account {
     }
     for (std::size_t i = first; i < last; ++i) take(i, effect_of_(ops_[i]));
     note_peaks();
-    // What the parts free comes before what they keep.
+    // The bytes that the parts free come before those that they keep.
     bool keeps = false;
     for (std::size_t i = first; i < last; ++i) {
       const OpEffect& effect = effect_of_(ops_[i]);

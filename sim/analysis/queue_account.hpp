@@ -10,7 +10,7 @@
 
 namespace pipeloom {
 
-/// What an op takes at its start and gives at its end, activations and logits apart.
+/// Bytes that an op takes at its start and gives back at its end, activations and logits apart.
 struct OpEffect {
   QueueEffect activation;
   Bytes logits_taken = 0;
@@ -36,7 +36,7 @@ class QueueAccounts {
   std::vector<OpEffect> table_;  // [slot * kinds of plain ops + kind]; empty where more than these decide
 };
 
-/// What a rank always holds.
+/// Bytes that a rank always holds.
 [[nodiscard]] Bytes static_bytes_of(const Schedule& schedule, const MemoryModel& model, Rank rank);
 
 }  // namespace pipeloom

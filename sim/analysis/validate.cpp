@@ -80,7 +80,7 @@ class StructureCheck {
     seen_before.add(op.kind());
   }
 
-  /// What the table of kinds says about the ops that stand before this one. A backward away from home has its forward in another queue, so
+  /// Checks the rules of the table of kinds for the ops that come before this one. A backward away from home has its forward in another queue, so
   /// that nothing can be said of their order; and there is no input gradient to miss for a W beside a B.
   template <class Say>
   void check_order(Op op, KindSet seen_before, bool at_home, bool twice, const Say& say) {

@@ -10,7 +10,7 @@ constexpr std::size_t kBackward = index_of(OpKind::Backward);
 constexpr std::size_t kInputHalf = index_of(OpKind::BackwardInput);
 constexpr std::size_t kWeightHalf = index_of(OpKind::BackwardWeight);
 
-/// What is said of the ops of each kind and slot, unit by unit, before microbatch_scale and `entry`. A unit is a slice of a microbatch.
+/// Stated times of the ops of each kind and slot, unit by unit, before microbatch_scale and `entry`. A unit is a slice of a microbatch.
 class SaidOfOps {
  public:
   SaidOfOps(const Costs& costs, const Placement& placement, int microbatches, int slices)

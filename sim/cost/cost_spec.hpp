@@ -45,13 +45,13 @@ struct StageNumbers {
   }
 };
 
-/// Whether both say the same, wherever they stand.
+/// True if both hold the same numbers, wherever they were written.
 [[nodiscard]] bool same_numbers(const StageNumbers& a, const StageNumbers& b);
 
-/// The numbers spread over stages 0..S-1 as they stand. Throws InputError naming both lengths, or the stage that does not exist.
+/// The numbers spread over stages 0..S-1 as they are. Throws InputError naming both lengths, or the stage that does not exist.
 [[nodiscard]] std::vector<std::int64_t> expand(const StageNumbers& numbers, int stages);
 
-/// What a duration is for: one chunk pass, all of a rank's stages, or the whole model.
+/// The part of the model that a duration is for: one chunk pass, all of a rank's stages, or the whole model.
 enum class Per : std::uint8_t { Stage, Rank, Model };
 /// "stage", "rank", "model".
 [[nodiscard]] std::string_view name_of(Per per);
@@ -88,7 +88,7 @@ struct LinkException {
   Where where = {};
 };
 
-/// All links, by rank: [from][to]. What stands between a rank and itself has no meaning.
+/// All links, by rank: [from][to]. The entries from a rank to itself have no meaning.
 struct LinkMatrix {
   std::vector<std::vector<Ticks>> latency;
   std::vector<std::vector<std::int64_t>> bits_per_second;
@@ -111,7 +111,7 @@ struct TransferSpec {
   /// Queue discipline of P2P messages: "per-rank", "per-direction", "per-pair"; async and link read it.
   std::string queue = "per-pair";
   /// Which program of sends, receives and waits the schedule becomes: "auto", "step", "entry", "overlap", "overlap-flush", "at-sender",
-  /// "before-use", "ahead". Where it stands, for those who must refuse it.
+  /// "before-use", "ahead". `plan_where` is its place in the input, for errors.
   std::string plan = "auto";
   Where plan_where;
   /// Entries by which "ahead" posts a receive before its use.
@@ -122,7 +122,7 @@ struct TransferSpec {
   std::optional<std::int32_t> ranks_per_node;
   LinkSpec intra;  ///< hops within a node; what it leaves out comes from `link`
   LinkSpec inter;  ///< hops between nodes
-  /// Of several that name a link the last counts. They stand above the matrix, and both above all of the above.
+  /// Of several that name a link the last counts. They override the matrix, and both override all of the above.
   std::vector<LinkException> links;
   LinkMatrix matrix;
   Ticks rank_time = 0;  ///< what each message takes of its sender's and its receiver's compute lane
@@ -130,7 +130,7 @@ struct TransferSpec {
   [[nodiscard]] bool has_links() const { return !links.empty() || !matrix.empty(); }
 };
 
-/// One row of costs.table or costs.exceptions: ops that it names take this long, or so many times as long. What is not given names all.
+/// One row of costs.table or costs.exceptions: the ops that it names take this time, or their own times this factor. What is not given names all.
 struct CostRow {
   std::optional<OpKind> kind;
   std::optional<std::int32_t> rank;
@@ -179,10 +179,10 @@ struct DocumentLists {
 /// When gradients are summed over the replicas.
 enum class Reduction : std::uint8_t {
   Exposed,     ///< after the last backward
-  Overlapped,  ///< behind the last microbatch's backward, layer by layer
+  Overlapped,  ///< after the last microbatch's backward, layer by layer
 };
 
-/// What times and bytes follow from where they are not stated: a model, a device, and how the one is spread over many of the other.
+/// Sources of times and bytes where they are not stated: a model, a device, and how the one is spread over many of the other.
 struct ModelSpec {
   std::string model;     ///< name of a preset, or a file; empty: none
   std::string hardware;  ///< likewise; empty: `model` has measured times of its own
@@ -207,7 +207,7 @@ struct ModelSpec {
 };
 
 struct CostSpec {
-  /// What is left open below follows from it.
+  /// Source of everything that is left open below.
   ModelSpec model;
   TimeUnit unit = TimeUnit::Unit;
   Per per = Per::Stage;
@@ -218,13 +218,13 @@ struct CostSpec {
   /// [kind]: F, B, I, W as far as they are given.
   std::array<std::optional<StageNumbers>, kOpKinds> duration;
   std::optional<OverlapSpec> overlap;
-  /// Rows of costs.table, and behind them those of costs.exceptions; of several that name an op the last counts. Null: none.
+  /// Rows of costs.table, then those of costs.exceptions; of several that name an op the last counts. Null: none.
   CostRows table;
   CostRows exceptions;
-  Ticks entry = 0;  ///< what every entry takes besides
+  Ticks entry = 0;  ///< overhead of every entry
   std::optional<Noise> noise;
   Where noise_where;
-  /// What a split backward does on stage 0, whose input needs no gradient.
+  /// The backward halves of stage 0 where backwards are split: its input needs no gradient.
   FirstStage first_stage = FirstStage::Full;
   /// One factor per rank (unequal devices), stage and microbatch (packed sequences).
   ScaleSpec rank_scale;
@@ -244,7 +244,7 @@ struct LimitSpec {
 
 /// Memory as users state it, in bytes per stage.
 struct MemorySpec {
-  /// What activation, released, static and stash are for. A message, the logits and the limit are of what they are.
+  /// The part of the model that activation, released, static and stash are for. A message, the logits and the limit are of what they are.
   Per per = Per::Stage;
   StageNumbers activation = StageNumbers::all(1, "memory.activation_bytes");
   StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");
@@ -255,12 +255,12 @@ struct MemorySpec {
   StageNumbers logits = StageNumbers::all(0, "memory.logits_bytes");
   std::optional<LimitSpec> limit;
 
-  /// Whether activations have a size. One of 1 without a unit is none: it counts activations, as leaving it out does.
+  /// True if activations have a size. One of 1 without a unit is none: it counts activations, as leaving it out does.
   [[nodiscard]] bool has_sizes() const {
     return activation.form != StageNumbers::Form::Scalar || activation.has_unit || activation.scalar != 1;
   }
 };
-/// Whether both say the same, wherever it stands; `limit` apart.
+/// True if both hold the same values, wherever they were written; `limit` apart.
 [[nodiscard]] bool same_memory(const MemorySpec& a, const MemorySpec& b);
 
 }  // namespace pipeloom::cost

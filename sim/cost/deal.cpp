@@ -66,7 +66,7 @@ std::vector<Rank> ranks_of_stages(const CostSpec& spec, int ranks) {
   return out;
 }
 
-/// Whether the numbers are the placement's own.
+/// True if the numbers are the placement's own.
 bool is_own(const CostSpec& spec, const Placement& placement) {
   if (spec.layers.counts.size() != static_cast<std::size_t>(placement.stages())) return false;
   const auto& given = spec.stage_ranks.counts;
@@ -176,7 +176,7 @@ class Deal {
         0, measured[end] - share_of(measured[*fastest], from_.layers[end], from_.layers[*fastest]));
   }
 
-  /// What all layers of a rank took, [rank].
+  /// Measured time of all layers of a rank, [rank].
   [[nodiscard]] std::vector<Wide> of_layers_by_rank(const Numbers& measured, Wide first, Wide last) const {
     std::vector<Wide> whole(layers_of_rank_.size());
     for (std::size_t s = 0; s < measured.size(); ++s) whole[from_.rank[s].at()] += measured[s];
@@ -185,7 +185,7 @@ class Deal {
     return whole;
   }
 
-  /// The part of its rank's time that lies between the layers before the stage and those behind it, so that parts add up to the whole. A rank
+  /// The part of its rank's time between the layers before the stage and those after it, so that parts add up to the whole. A rank
   /// without measured layers is as fast as the fastest.
   [[nodiscard]] Wide share_of_stage(Stage stage, const std::vector<Wide>& whole,
                                     const Numbers& measured) const {
@@ -337,7 +337,7 @@ class RowDeal {
     }
   }
 
-  /// What ops of a rank took more or less than their stages, each stage apart, is one sum on its first stage.
+  /// Adds the differences between the times of a rank's ops and those of their stages, summed over its stages, on its first stage.
   void add_excesses(const NumbersByKind& dealt, std::vector<CostRow>& out) const {
     std::map<std::tuple<std::size_t, Stage, std::int32_t>, std::pair<Wide, Where>> sums;
     for (const auto& [place, cell] : cells_) {

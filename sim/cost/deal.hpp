@@ -25,7 +25,7 @@ struct DealtCosts {
   /// Per stage of the placement, CostSpec::layers included: it would not be dealt again.
   CostSpec spec;
   std::vector<Origin> origins;
-  /// What could not be dealt, in one line, if there is any.
+  /// One line on the numbers that could not be dealt, if there are any.
   std::vector<std::string> warnings;
 };
 

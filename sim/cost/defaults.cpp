@@ -1,4 +1,4 @@
-// Durations where nobody says any.
+// Durations that the input leaves out.
 
 #include <fmt/format.h>
 

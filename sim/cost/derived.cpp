@@ -52,12 +52,12 @@ StageTicks half_of(const StageTicks& whole) {
   return out;
 }
 
-/// What is known of each kind, from others or from here.
+/// Durations of each kind, stated by sources or derived here.
 class Given {
  public:
   explicit Given(const Stated& known) : known_(known) {}
 
-  /// Nothing if nobody says it.
+  /// Returns null if the kind has no duration yet.
   [[nodiscard]] const StageTicks* operator[](std::size_t kind) const {
     const auto& ticks = known_.duration[kind] ? known_.duration[kind] : derived_.duration[kind];
     return ticks ? &*ticks : nullptr;

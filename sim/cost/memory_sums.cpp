@@ -11,7 +11,7 @@
 namespace pipeloom::cost {
 namespace {
 
-/// What of one of the user's numbers a rank could hold.
+/// Bytes that a rank could hold of one of the user's numbers.
 struct Share {
   const StageNumbers* numbers;
   Wide bytes = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a run's bytes can be added up.
+// Checks that a run's bytes can be added up.
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>

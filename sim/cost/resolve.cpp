@@ -273,7 +273,7 @@ void require_noise_fits(const CostSpec& spec, int ranks) {
                       rank.value(), ranks - 1));
 }
 
-/// What `from` says of the shape, whose stages the numbers are of.
+/// Costs that the sources `from` state for the shape, whose stages the numbers are of.
 ResolvedCosts resolve_stated(const CostSpec& spec, const Shape& shape, std::span<const Source> from) {
   const Placement& placement = *shape.placement;
   require_noise_fits(spec, placement.ranks());
@@ -354,7 +354,7 @@ StageNumbers in_parts(StageNumbers numbers, int parts) {
   return numbers;
 }
 
-/// Whether sizes are of all stages of a rank, and so small that they count activations: halves of those are no rounding error.
+/// True if sizes are of all stages of a rank, and so small that they count activations: halves of those are no rounding error.
 bool has_relative_sizes_of_ranks(const MemorySpec& spec) {
   const auto is_small = [](const StageNumbers* numbers) {
     const auto below = [](std::int64_t number) { return number < kLeastRealBytes; };

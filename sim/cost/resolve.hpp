@@ -42,7 +42,7 @@ struct ResolvedCosts {
   /// CostSpec::table and exceptions with times of one chunk pass.
   CostRows table;
   CostRows exceptions;
-  /// What bind() needs (sim/cost/bind.hpp): empty where nothing depends on a microbatch or slice, as durations hold the rest then.
+  /// The argument of bind() (sim/cost/bind.hpp): empty where nothing depends on a microbatch or slice, as durations hold the rest then.
   std::vector<OpCost> ops;
   std::vector<Origin> origins;
   std::vector<std::string> warnings;
@@ -57,7 +57,7 @@ struct ResolvedCosts {
 /// pass over the ops where there are such durations.
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule);
 
-/// MemoryModel::limit of so many ranks, in 1/parts of a byte. Throws InputError where the input has another number of them.
+/// MemoryModel::limit of `ranks` ranks, in 1/parts of a byte. Throws InputError where the input has another number of them.
 [[nodiscard]] std::vector<Bytes> resolve_limit(const MemorySpec& spec, int ranks, int parts = 1);
 
 /// Memory tables for this placement, activation, released, static and stash bytes divided as `spec.per` says (as durations are). Throws

@@ -1,6 +1,6 @@
 #pragma once
 
-// What costs are resolved against: all that is known of a run before its order is.
+// The shape that costs are resolved against: all that is known of a run before its order is.
 
 #include <cstdint>
 

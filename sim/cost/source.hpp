@@ -32,7 +32,7 @@ struct Links {
   std::vector<Ticks> sending;  ///< the part of it for which the link is busy; empty: none
 };
 
-/// What sources say. Everything is optional.
+/// Numbers that sources state. Everything is optional.
 struct Stated {
   /// Ticks of a chunk pass before any scale, [kind][stage].
   std::array<std::optional<std::vector<Ticks>>, kOpKinds> duration;

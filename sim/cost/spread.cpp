@@ -12,7 +12,7 @@ Ticks share(Ticks whole, std::int64_t c, std::int64_t n) {
   return whole / n + (c < whole % n ? 1 : 0);
 }
 
-/// `whole` of stage s divided among the stages of its rank. Replica 0 stands for all: replicas mirror it.
+/// `whole` of stage s divided among the stages of its rank. Replica 0 is counted only: the others mirror it.
 StageTicks divide_by_chunks(const Placement& placement, const auto& whole_of) {
   StageTicks out(static_cast<std::size_t>(placement.stages()));
   for (Rank rank{0}; rank < Rank(placement.ranks()); ++rank) {

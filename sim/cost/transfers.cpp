@@ -16,12 +16,12 @@ struct Hop {
   Ticks delay = 0;
   Ticks sending = 0;
 };
-/// What a hop takes, by all that is known of its link.
+/// Times of a hop, by all that is known of its link.
 struct Wire {
   LinkSpec link;
   Bytes bytes = 0;
 
-  /// What `other` says stands above what is known.
+  /// Overrides what is known by the values of `other`.
   void take(const LinkSpec& other) {
     if (other.latency) link.latency = other.latency;
     if (other.bits_per_second) link.bits_per_second = other.bits_per_second;
@@ -58,7 +58,7 @@ Wire wire_between(const TransferSpec& spec, Rank from, Rank to) {
   return wire;
 }
 
-/// Whether links between ranks fit the ranks that there are.
+/// Checks that links between ranks fit the ranks that there are.
 void require_links_fit(const TransferSpec& spec, int ranks) {
   for (const LinkException& one : spec.links)
     for (const std::int32_t rank : {one.from, one.to})

@@ -12,7 +12,7 @@
 
 namespace pipeloom::cost {
 
-/// Fills delays and sending times of `costs`, by slot. `links`, where there are any, stand above what the input says of hops. Throws InputError
+/// Fills delays and sending times of `costs`, by slot. `links`, where there are any, override the input's values of hops. Throws InputError
 /// for links of ranks that there are none of, matrices of another size, and times that overflow.
 void resolve_transfers(const CostSpec& spec, const Links* links, const Placement& placement, Costs& costs);
 

@@ -34,7 +34,7 @@ double input_bytes(const Setting& setting) {
   return kHalf * tokens_of(split) * static_cast<double>(setting.model->hidden) / shares;
 }
 
-/// What the tensors take, split by when they may go.
+/// Adds the bytes of the tensors, split by when they may go.
 void add_tensors(const std::vector<model::KeptTensor>& tensors, LayerBytes& out) {
   for (const model::KeptTensor& tensor : tensors)
     (tensor.until_weight ? out.until_weight : out.until_input) += tensor.bytes;
@@ -46,7 +46,7 @@ double sum_of(const std::vector<model::KeptTensor>& tensors) {
   return sum;
 }
 
-/// 2 x 2 T f / t: the backward of a gated activation needs its two inputs' gradients while the kept ones still stand.
+/// 2 x 2 T f / t: the backward of a gated activation needs its two inputs' gradients while the kept ones are still held.
 double backward_bytes(const Setting& setting, const model::Layer& layer) {
   const model::Shares shares = model::shares_of(layer, setting.split);
   const double each = kHalf * static_cast<double>(shares.tokens) / static_cast<double>(shares.tensor);
@@ -82,20 +82,20 @@ void add_parameters(const Setting& setting, Stage& out) {
   // (set_requires_gradient_sync(false), FSDPParam.to_accumulated_grad_if_needed). The shards come when no pass holds anything any more.
   out.bytes.of(Category::Gradients) = zero == 2 ? shared(gradient) : each(gradient);
   out.bytes.of(Category::Optimizer) = zero >= 1 ? shared(states) : each(states);
-  // What nobody else holds is its own shard, but for a shard of 32 bits that products need in 16.
+  // Parameters that no other rank holds are their own shard, but for a shard of 32 bits that products need in 16.
   const bool cast = copy > 0;
   if (zero >= 3)
     out.bytes.of(Category::Gathered) =
         whole(2 * ((replicas.dense > 1 || cast ? dense : 0) + (replicas.experts > 1 || cast ? experts : 0)));
 }
 
-/// What an MTP layer has besides a layer of its kind.
+/// Parameters of an MTP layer in addition to those of a layer of its kind.
 std::int64_t joining_parameters(const Model& model) {
   const model::Parameters all = model::mtp_parameters(model);
   return all.dense / model.mtp - model::parameters_of(model, *model.find(model.mtp_letter)).dense;
 }
 
-/// What a stage that has the head, or a share of it, needs at the moment when the loss goes back.
+/// Bytes that a stage with the head, or a share of it, needs at the moment when the loss goes back.
 double head_moment(const Setting& setting) {
   const Split& split = setting.split;
   const double rows = static_cast<double>(setting.model->vocabulary) / split.tensor / split.output;

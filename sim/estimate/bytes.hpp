@@ -1,6 +1,6 @@
 #pragma once
 
-// What a rank holds: shards of parameters, tensors that wait for their backward, and what passes need while they run.
+// Bytes of a rank: shards of parameters, tensors that wait for their backward, and buffers of passes while they run.
 //
 // Per parameter, bf16 with Adam and gradients added up in fp32 (ecosystem of Megatron-LM): 2 weights, 4 gradients, 12 optimizer (master copy and two
 // moments). ZeRO shares out over the replicas, experts over those that hold the same ones: 1 the optimizer's, 2 the gradients too, 3 the weights and the
@@ -18,13 +18,13 @@
 
 namespace pipeloom::estimate {
 
-/// What a layer adds to what its stage holds for a microbatch.
+/// Bytes that a layer adds to those that its stage holds for a microbatch.
 struct LayerBytes {
   double until_input = 0;
   double until_weight = 0;
   double stash = 0;       ///< of these, what a recomputed forward keeps
   double recomputed = 0;  ///< what comes back for a moment where modules, or all, run again
-  double backward = 0;    ///< what its backward needs besides
+  double backward = 0;    ///< bytes that its backward needs in addition
   double routing = 0;     ///< buffers of tokens on their way to experts, of the rank
 };
 
@@ -36,9 +36,9 @@ struct StageSum {
 };
 
 [[nodiscard]] LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer);
-/// Fills in Stage::bytes and stash, and adds embedding, final norm and head to the parameters. REQUIRES: everything else stands in `out`.
+/// Fills in Stage::bytes and stash, and adds embedding, final norm and head to the parameters. REQUIRES: everything else is set in `out`.
 void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Stage& out);
-/// What goes from stage to stage.
+/// Bytes of a message from stage to stage.
 [[nodiscard]] Bytes message_bytes(const Setting& setting);
 
 }  // namespace pipeloom::estimate

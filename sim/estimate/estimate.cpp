@@ -133,7 +133,7 @@ class Estimator {
     out.output_weight += weight;
   }
 
-  /// What the framework takes of a forward, of a backward and of each pass of a shared head, however many layers they have.
+  /// Adds the framework's time of a forward, of a backward and of each pass of a shared head, however many layers they have.
   void add_framework(Stage& out) const {
     const double seconds = setting_.hardware->launch.pass_seconds;
     for (const Pass pass : {Pass::Forward, Pass::BackwardInput})

@@ -36,7 +36,7 @@ enum class Head : std::uint8_t {
   SharedToGradient,  ///< S: the gradient of its input too. T: that of the weights
 };
 
-/// What times and bytes follow from. Checked: model::check().
+/// The inputs of times and bytes. Checked: model::check().
 struct Setting {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const hardware::Hardware> hardware;  ///< null only where the model has a profile
@@ -51,15 +51,15 @@ struct Setting {
   int gradient_bytes = 4;                 ///< of a parameter
   int optimizer_bytes = 12;               ///< of a parameter; from 4 on with a copy of the weight in 32 bits
   double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
-  bool overlaps_reduction = false;        ///< gradients are summed layer by layer behind the last backward
+  bool overlaps_reduction = false;        ///< gradients are summed layer by layer after the last backward
 };
 
-/// Whether a pass's whole forward runs again, as an op of its own.
+/// True if a pass's whole forward runs again, as an op of its own.
 [[nodiscard]] inline bool recomputes_all(const Setting& setting) {
   return setting.recomputation == model::Recomputation::Full;
 }
 
-/// Whether a stage recomputes anything.
+/// True if a stage recomputes anything.
 [[nodiscard]] inline bool is_recomputing(const Setting& setting, int stage) {
   return setting.recomputation != model::Recomputation::None && takes_part(setting.recomputing, stage);
 }
@@ -68,7 +68,7 @@ struct Setting {
   return setting.head != Head::OnLastStage;
 }
 
-/// What the time of a pass, or of the step's end, is made of.
+/// The terms of the time of a pass, or of the step's end.
 enum class Term : std::uint8_t { Gemm, Attention, Elementwise, Collectives, Launch, Head, Measured };
 inline constexpr std::size_t kTerms = 7;
 /// "gemm", "attention", "elementwise", "collectives", "launch", "head", "measured".
@@ -100,7 +100,7 @@ enum class Category : std::uint8_t {
 inline constexpr std::size_t kCategories = 10;
 /// "weights", .. "activations_until_input", .. "reserve".
 [[nodiscard]] std::string_view name_of(Category category);
-/// Whether the bytes come and go with every microbatch.
+/// True if the bytes come and go with every microbatch.
 [[nodiscard]] bool is_per_microbatch(Category category);
 /// Bytes by category: of activations and logits those of one microbatch.
 struct CategoryBytes {
@@ -138,7 +138,7 @@ struct Hop {
   std::int64_t bits_per_second = 0;
 };
 
-/// Of a copy of so many bytes, to 1 ns. REQUIRES: hop.bits_per_second > 0.
+/// Time of a copy of `bytes` bytes, to 1 ns. REQUIRES: hop.bits_per_second > 0.
 [[nodiscard]] Ticks time_of(const Hop& hop, Bytes bytes);
 
 struct Estimate {
@@ -154,19 +154,19 @@ struct Estimate {
 /// `layers[s]` decoder layers on stage s; they add up to the model's. O(stages + kinds of layers).
 [[nodiscard]] Estimate estimate(const Setting& setting, std::span<const int> layers);
 
-/// What one rank does at the step's end.
+/// Times of one rank at the step's end.
 struct StepEnd {
   double reduction = 0;  ///< seconds that are not hidden
   double optimizer = 0;
   [[nodiscard]] double seconds() const { return reduction + optimizer; }
 };
-/// Of a rank that holds these stages. The gradients' reduction, which behind the last backward leaves what does not fit into its time, and at
+/// Of a rank that holds these stages. The gradients' reduction, which after the last backward leaves what does not fit into its time, and at
 /// least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy and moments read and
 /// written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it holds: gradients
 /// cleared and scaled.
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
-/// What fully sharded (ZeRO 3) parameters of one stage take to come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.
+/// Times in which fully sharded (ZeRO 3) parameters of one stage come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.
 struct ShardTimes {
   double gather = 0;     ///< seconds of the all-gather of its weights
   double reduction = 0;  ///< seconds of the reduce-scatter of its gradients
@@ -174,7 +174,7 @@ struct ShardTimes {
 /// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. Nothing below ZeRO 3. REQUIRES: setting.hardware.
 [[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage);
 
-/// Decoder layers of each stage where nobody says them: as many each if that divides; else, if it then divides, one less on the first and
+/// Decoder layers of each stage where the input gives none: as many each if that divides; else, if it then divides, one less on the first and
 /// the last; else the first stages have one more. Throws InputError for more stages than layers + 2.
 [[nodiscard]] std::vector<int> default_layers(const model::Model& model, int stages);
 

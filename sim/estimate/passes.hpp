@@ -17,12 +17,12 @@ struct LayerTime {
 /// Of the model's profile where it has one, else from the work on the hardware.
 [[nodiscard]] LayerTime layer_time(const Setting& setting, const model::Layer& layer);
 [[nodiscard]] LayerTime embedding_time(const Setting& setting);
-/// What the last stage does besides its layers: the final norm, and head and loss unless all stages share them.
+/// Time of the last stage in addition to its layers: the final norm, and head and loss unless all stages share them.
 [[nodiscard]] LayerTime last_stage_time(const Setting& setting);
 /// A stage's share of head and loss, that of MTP layers' heads with it.
 [[nodiscard]] LayerTime shared_head_time(const Setting& setting);
-/// What an MTP layer has besides its layer: the projection that joins a token with the next one, and, unless all stages share them, a head and loss of
-/// its own.
+/// Time of an MTP layer in addition to its layer: the projection that joins a token with the next one, and, unless all stages share them, a head and
+/// loss of its own.
 [[nodiscard]] LayerTime mtp_time(const Setting& setting);
 
 }  // namespace pipeloom::estimate

@@ -10,7 +10,7 @@
 namespace pipeloom::estimate {
 namespace {
 
-/// What a module of Megatron-LM's --recompute-modules runs again, by the names that work has, and the layers that have it.
+/// The work that a module of Megatron-LM's --recompute-modules runs again, by the names that work has, and the layers that have it.
 struct Module {
   std::string_view name;
   bool (*is_in)(const model::Layer& layer);

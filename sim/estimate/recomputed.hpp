@@ -15,7 +15,7 @@ namespace pipeloom::estimate {
 [[nodiscard]] model::Work recomputed_work(const model::Layer& layer, const model::Work& work,
                                           model::Recomputation recomputation,
                                           const std::vector<std::string>& modules);
-/// Whether a layer of this kind has the module.
+/// True if a layer of this kind has the module.
 [[nodiscard]] bool has_module(const model::Layer& layer, std::string_view module);
 
 }  // namespace pipeloom::estimate

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kWeightBytes = 2;
 
-/// What a rank holds, and how long its last backward of everything takes.
+/// Parameters that a rank holds, and the time of its last backward of everything.
 struct Held {
   double dense = 0;
   double experts = 0;
@@ -31,7 +31,7 @@ Held held_in(std::span<const Stage* const> stages) {
 struct Group {
   double parameters = 0;
   int ranks = 1;
-  int nearer = 1;  ///< ranks of another group that stand between two of this one
+  int nearer = 1;  ///< ranks of another group between two of this one
 };
 std::array<Group, 2> groups_of(const Setting& setting, double dense, double experts) {
   const Replicas replicas = replicas_of(setting);

@@ -147,7 +147,7 @@ void MessageFlow::finish(std::uint32_t message, std::vector<std::uint32_t>& read
   }
 }
 
-/// The group is done: the next one of its queue comes to the head.
+/// The group is done: the next one of its queue moves to the head.
 void MessageFlow::move_up(std::uint32_t number, std::vector<std::uint32_t>& ready) {
   const Group& group = groups_[number];
   if (group.next == kNone) return;

@@ -39,8 +39,8 @@ class MessageFlow {
   [[nodiscard]] bool is_posted(std::uint32_t message, bool is_send) const {
     return (is_send ? times_[message].sent : times_[message].received) >= 0;
   }
-  /// The end at which a message stands in a queue behind another, and a message not yet done at the head of that queue; the
-  /// message itself if it stands behind none.
+  /// The end at which a message waits in a queue after another, and a message not yet done at the head of that queue; the
+  /// message itself if it waits after none.
   struct Ahead {
     std::uint32_t message = 0;
     Rank rank;
@@ -54,7 +54,7 @@ class MessageFlow {
   struct Group {
     std::uint32_t first_end = kNone;  // a list through End::next
     std::uint32_t unfinished = 0;
-    std::uint32_t next = kNone;  // behind it in the queue
+    std::uint32_t next = kNone;  // the next group in the queue
     Ticks posted = 0;
     Ticks head_since = -1;  // -1: not yet at the head
     Ticks ended = 0;

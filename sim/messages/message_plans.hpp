@@ -12,7 +12,7 @@
 //   async_plan                      where ReceivePlacement says       receives, in front of their entry; sends never
 //
 // All take a schedule without structural errors that does not hang, and all put every entry of a queue into the program, in queue
-// order. O and L take part in no message: they stand directly behind the entry that they stand behind in the queue. All are O(ops).
+// order. O and L take part in no message: they come directly after the entry that precedes them in the queue. All are O(ops).
 //
 // Messages between two ranks carry no tags and pair in order. Where ranks need messages in another order than they are sent (V
 // placements do), entry_blocking and Ahead receive a message together with what its sender sends sooner; the frameworks' rules
@@ -26,11 +26,11 @@
 namespace pipeloom {
 
 /// Any schedule. Between two entries one group: what the first sends, then what the second receives. One group more in front
-/// of the first entry and behind the last. Such a program hangs where two ranks both send before they receive: schedules that
+/// of the first entry and after the last. Such a program hangs where two ranks both send before they receive: schedules that
 /// run ahead of their neighbours (zb-h2, interleaving, both directions) need a plan of their own.
 [[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
 
-/// Any schedule. Ranks take lock steps, each entry in the first one in which its inputs are there; behind each step one group:
+/// Any schedule. Ranks take lock steps, each entry in the first one in which its inputs are there; after each step one group:
 /// what the rank's entry sends, and what the entries of others in that step send to it. Both ends of a message are in the groups of
 /// the same step, so this never hangs and never mispairs. It is how PyTorch's older multi-stage runtime runs a schedule.
 [[nodiscard]] Program step_blocking(std::shared_ptr<const Schedule> schedule);
@@ -49,9 +49,9 @@ namespace pipeloom {
 /// Megatron-LM with virtual stages (forward_backward_pipelining_with_interleaving), for interleaved-1f1b and
 /// interleaved-1f1b-overlap (pairs). N is read off the schedule, w(r) = min(m v, 2(p-1-r) + (v-1) N), one more with pairs.
 ///
-/// Behind the k-th forward a rank receives the input of its next one. Only rank 0, where a microbatch comes back for its
+/// After the k-th forward a rank receives the input of its next one. Only rank 0, where a microbatch comes back for its
 /// next chunk, receives what rank p-1 sent p-1 forwards ago: N - p forwards before it is needed. Likewise rank p-1 and
-/// the backwards. Groups list: send to the rank before, receive from it, send to the rank behind, receive from it.
+/// the backwards. Groups list: send to the rank before, receive from it, send to the next rank, receive from it.
 ///
 ///   warm-up     F [receive, send]
 ///   steady      F B [send, receive, send, receive]           (F;B) counts as F B
@@ -70,7 +70,7 @@ namespace pipeloom {
 ///   steady      F <receive <send >send    B <send <receive >the send before
 ///
 /// With `flush` (overlap_p2p_comm_warmup_flush) warm-up and cool-down do so too, and post each receive in front of the op before its
-/// consumer; rank 0, for forwards, and rank p-1, for backwards, behind it.
+/// consumer; rank 0, for forwards, and rank p-1, for backwards, after it.
 enum class OverlapFlush : std::uint8_t { No, Yes };
 [[nodiscard]] Program megatron_interleaved_overlap(std::shared_ptr<const Schedule> schedule,
                                                    OverlapFlush flush);
@@ -81,7 +81,7 @@ enum class OverlapFlush : std::uint8_t { No, Yes };
 ///     one entry late (at once on the two ranks where DualPipe's directions meet),
 ///   - the ranks where the lanes meet keep the last of these outputs of lane 1 back by one entry, and then all of the next two entries
 ///     until both have run,
-///   - a forward behind a W is received in front of the W.
+///   - a forward after a W is received in front of the W.
 /// Throws ScheduleError if the schedule is of another shape.
 [[nodiscard]] Program dualpipe_blocking(std::shared_ptr<const Schedule> schedule);
 
@@ -101,7 +101,7 @@ struct ReceivePlacement {
   int entries = 0;
 };
 
-/// Any schedule. Each message is a batch of its own: a send is posted directly behind its producer and never waited for, a
+/// Any schedule. Each message is a batch of its own: a send is posted directly after its producer and never waited for, a
 /// receive is posted where `placement` says and waited for in front of its consumer. Throws ScheduleError if the
 /// schedule hangs (AtSender, BeforeUse).
 [[nodiscard]] Program async_plan(std::shared_ptr<const Schedule> schedule, ReceivePlacement placement);

@@ -1,4 +1,4 @@
-// What a program's run says about idle time, messages and the critical path.
+// Idle time, messages and the critical path of a program's run.
 
 #include "sim/messages/program.hpp"
 

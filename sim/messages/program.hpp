@@ -10,7 +10,7 @@
 //   Post   a batch of sends and receives is handed over; the rank goes on
 //   Wait   until every message of a batch is done
 //
-// A blocking group is a Post with its Wait behind it; an asynchronous receive is a Post with a Wait in front of its consumer; an
+// A blocking group is a Post with its Wait directly after it; an asynchronous receive is a Post with a Wait in front of its consumer; an
 // asynchronous send is a Post without a Wait.
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 namespace pipeloom {
 
 /// A tensor on its way between two ranks: the output of F(s,u) for stage s+1, or the gradient that B or I of (s,u) returns to
-/// stage s-1. `producer` is the op as it stands in its queue.
+/// stage s-1. `producer` is the op as it is in its queue.
 struct MessageInfo {
   Op producer;
   Slot from;
@@ -41,7 +41,7 @@ struct MessageInfo {
 using MessageId = std::uint32_t;
 inline constexpr MessageId kNoMessage = ~MessageId{0};
 
-/// Every tensor of a schedule that crosses ranks, numbered in the order in which its producers stand in the queues (rank 0
+/// Every tensor of a schedule that crosses ranks, numbered in the order of its producers in the queues (rank 0
 /// first). REQUIRES: no structural errors; fewer than 2^32 ops.
 class MessageTable {
  public:
@@ -49,9 +49,9 @@ class MessageTable {
 
   [[nodiscard]] std::size_t size() const { return messages_.size(); }
   [[nodiscard]] const MessageInfo& operator[](MessageId id) const { return messages_[id]; }
-  /// What op index i sends, or kNoMessage.
+  /// The message that op index i sends, or kNoMessage.
   [[nodiscard]] MessageId sent_by(std::size_t op_index) const { return sent_[op_index]; }
-  /// What op index i needs from another rank, or kNoMessage.
+  /// The message that op index i needs from another rank, or kNoMessage.
   [[nodiscard]] MessageId needed_by(std::size_t op_index) const { return needed_[op_index]; }
 
  private:
@@ -128,7 +128,7 @@ class ProgramBuilder {
   Program program_;
 };
 
-/// What is wrong with a program, each finding naming rank and messages: "not-run" (an entry runs never or twice), "unsent",
+/// Returns the faults of a program, each naming rank and messages: "not-run" (an entry runs never or twice), "unsent",
 /// "unreceived" (a message lacks one of its ends), "sent-early" (before its producer ran), "unwaited" (a consumer runs before
 /// its receive was waited for), "mispaired": messages between two ranks carry no tags, so the n-th send of one pairs with the n-th
 /// receive of the other; here those are different tensors. With `directions_apart` (a communicator per direction) activations and
@@ -139,7 +139,7 @@ class ProgramBuilder {
 /// One rank's list: entries as in queue_text; "[s0F0>1,r1B0<1]" a blocking group that sends the output of 0F0 to rank 1 and receives
 /// that of 1B0 from rank 1; "<s0F0>1#3" and ">#3" an asynchronous batch, number 3 of the rank, and its wait.
 [[nodiscard]] std::string program_text(const Program& program, Rank rank);
-/// The instructions [first, last) of the rank, "?" behind instruction `marked`; batches are numbered as in the whole list.
+/// The instructions [first, last) of the rank, "?" after instruction `marked`; batches are numbered as in the whole list.
 [[nodiscard]] std::string program_text(const Program& program, Rank rank, std::size_t first, std::size_t last,
                                        std::size_t marked);
 

@@ -30,7 +30,7 @@ struct Work {
   }
 };
 
-/// What is left to do: in time order where messages compete for links, else last in, first out, which is cheaper and finds the
+/// Work that is not done yet: in time order where messages compete for links, else last in, first out, which is cheaper and finds the
 /// same times.
 class WorkList {
  public:
@@ -89,7 +89,7 @@ class ProgramEngine {
           static_cast<std::size_t>(schedule_.stages()) * static_cast<std::size_t>(schedule_.units()), 0);
   }
 
-  /// False if ranks stand still.
+  /// Returns false if the program hangs.
   bool run() {
     for (std::size_t r = ranks_.size(); r-- > 0;)
       work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(r), 0);
@@ -144,7 +144,7 @@ class ProgramEngine {
     Ticks last_end = 0;  // of an op
     Ticks copy_clock = 0;
     std::size_t entries_done = 0;
-    std::size_t pending_wait = 0;  // first of its waits that has no entry behind it yet
+    std::size_t pending_wait = 0;  // first of its waits that has no entry after it yet
     bool lane_paid = false;        // the messages of the next instruction took their rank time
     bool done = false;
   };
@@ -218,7 +218,7 @@ class ProgramEngine {
     state.clock = until;
   }
 
-  /// Rank time of what the batch sends, before its post, or has received, behind its wait. False if there is none (any more).
+  /// Pays the rank time of what the batch sends, before its post, or has received, after its wait. Returns false if there is none (any more).
   bool pay_lane(Rank rank, RankState& state, Program::Code code, std::uint32_t batch) {
     if (costs_.rank_time == 0 || state.lane_paid) return false;
     const auto ends = program_.batch(batch);
@@ -431,7 +431,7 @@ ProgramHang explain_stuck(const Program& program, const MessageFlow& flow,
     node.at = rank.instruction;
     node.needs.message = message % count;
     node.needs.is_send = rank.waits.is_send;
-    // The message that must move first: this one, or the one at the head of a queue that it stands in.
+    // The message that must move first: this one, or the one at the head of a queue that it waits in.
     std::uint32_t first = message;
     Rank own = rank.rank;
     if (flow.is_posted(message, true) && flow.is_posted(message, false)) {

@@ -8,11 +8,11 @@
 //   a rank's lane is busy       Costs::rank_time for each message of a batch: for those it sends before they are posted, for those it
 //                               receives when they are there
 //
-// What a group computes is posted behind the group, also where its parts run one after another.
+// The results of a group are posted after the group, also where its parts run one after another.
 //
 // Where nothing is shared but queues, every time is a maximum of sums over a fixed graph (each queue serves in the order of its
 // rank's instructions), so no clock is needed and work is done in any order, like the cursor engine does. Shared links serve
-// whoever is ready first, so there the same work is taken in time order.
+// the rank that is ready first, so there the same work is taken in time order.
 
 #include <cstddef>
 #include <cstdint>
@@ -81,16 +81,16 @@ struct ProgramRun {
   std::vector<std::vector<RankWait>> waits;  ///< of the first step, [rank]
 };
 
-/// The message that a rank stands in a Wait for, for ever.
+/// The message that a rank waits for, for ever.
 struct NeededMessage {
   MessageId message = kNoMessage;
   bool is_send = false;  ///< which end of it the rank that waits holds
-  /// The message that must be done first: at the head of a queue that this one stands in.
+  /// The message that must be done first: at the head of a queue that this one waits in.
   MessageId behind = kNoMessage;
   Rank queue_of;  ///< whose queue that is
 };
 
-/// Why a program hangs. A node stands at a position in its rank's list. `on` has not posted its end of the message, or of the one that must
+/// Why a program hangs. A node's `at` is a position in its rank's list. `on` has not posted its end of the message, or of the one that must
 /// be done first, or has others in front of it; it is missing if no later instruction of `on` posts it. `done` counts entries.
 using ProgramHang = WaitGraph<NeededMessage>;
 
@@ -120,17 +120,17 @@ using ProgramHang = WaitGraph<NeededMessage>;
 [[nodiscard]] std::vector<IdleSpan> idle_spans(const ProgramRun& run, Rank rank);
 [[nodiscard]] std::vector<IdleCauses> idle_causes(const ProgramRun& run);
 
-/// What the messages of one step cost. Times are sums over messages.
+/// Times of the messages of one step, summed over messages.
 struct MessageTotals {
   std::size_t count = 0;
   TickSum transfer;      ///< from start to end
   TickSum queued;        ///< from both ends posted to the start
-  TickSum head_of_line;  ///< the part of `queued` spent behind others in a queue; the rest waits for links
+  TickSum head_of_line;  ///< the part of `queued` spent after others in a queue; the rest waits for links
   TickSum exposed;       ///< what ranks waited: transfer and queueing of idle_causes
 };
 [[nodiscard]] MessageTotals message_totals(const ProgramRun& run, const Program& program);
 
-/// What sets the makespan: entries by their first op, and the messages between them.
+/// The chain that sets the makespan: entries by their first op, and the messages between them.
 struct CriticalChain {
   std::vector<std::size_t> entries;  ///< op indices, in time order
   std::vector<MessageId> messages;
@@ -139,7 +139,7 @@ struct CriticalChain {
 /// Its entries.
 [[nodiscard]] std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program);
 
-// From "these ranks stand in a Wait" to who waits for whom. The inside of the program engine.
+// From "these ranks wait in a Wait" to which rank waits for which. The inside of the program engine.
 
 /// A message instance that is not done, and which end of it the rank holds.
 struct StuckMessage {

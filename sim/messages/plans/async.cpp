@@ -112,7 +112,7 @@ Program lowered(std::shared_ptr<const Schedule> schedule, bool defer_receives) {
       if (is_recv(action.kind())) {
         writer.receive(numbers.of(action));
       } else if (is_send(action.kind())) {
-        // It stands behind the entry that makes it, perhaps with receives between.
+        // It comes after the entry that makes it, perhaps with receives between.
         for (std::size_t i = first; i < last; ++i) {
           const Op op = queues.ops()[i];
           const bool same_way = (op.kind() == OpKind::Forward) == (action.kind() == ActionKind::SendForward);

@@ -17,7 +17,7 @@ namespace {
 
 using plans::RankWriter;
 
-/// Where a rank stands; see DualPipeRank of schedules/dualpipe_steps.hpp.
+/// A rank's position; see DualPipeRank of schedules/dualpipe_steps.hpp.
 struct Position {
   int half;          ///< h
   int depth;         ///< d

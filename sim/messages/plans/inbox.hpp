@@ -9,7 +9,7 @@
 
 namespace pipeloom::plans {
 
-/// The messages to a rank, by sender, in the order in which the sender sends them (directly behind their producers). A rank that
+/// The messages to a rank, by sender, in the order in which the sender sends them (directly after their producers). A rank that
 /// needs them in another order must receive what was sent before as well.
 class Inbox {
  public:
@@ -27,7 +27,7 @@ class Inbox {
 
  private:
   const MessageTable& messages_;
-  std::vector<MessageId> ids_;      // by receiving rank; ids rise, so that a sender's messages stand together
+  std::vector<MessageId> ids_;      // by receiving rank; ids rise, so that a sender's messages are adjacent
   std::vector<std::size_t> begin_;  // ranks + 1 offsets into ids_
   std::vector<std::size_t>
       next_;             // by sender, of the current rank: index of its first message that was not taken

@@ -42,7 +42,7 @@ class Direction {
   [[nodiscard]] MessageId output(std::size_t k) const { return writer_.messages().sent_by(ops_[k]); }
 
   MessageId first_input() { return ops_.empty() || !has_input(0) ? kNoMessage : take_input(); }
-  /// What the rank receives behind its k-th op.
+  /// The message that the rank receives after its k-th op.
   MessageId input_after(std::size_t k) {
     if (k + 1 >= ops_.size()) return kNoMessage;
     if (!wraps_) return take_input();
@@ -226,7 +226,7 @@ class InterleavedRank {
   Direction backwards_;
   Rank rank_;
   bool all_warmup_ = false;
-  std::uint32_t send_back_ = kNoBatch;  // the last send of a gradient, which nobody has waited for
+  std::uint32_t send_back_ = kNoBatch;  // the last send of a gradient, which has not been waited for
 };
 
 Program interleaved(std::shared_ptr<const Schedule> schedule, Mode mode) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the message plans share. Private to sim/plans.
+// Code that all message plans share. Private to sim/plans.
 
 #include <array>
 #include <cstddef>
@@ -30,8 +30,8 @@ class Group {
   std::size_t size_ = 0;
 };
 
-/// Writes a framework's plan: the plan names the ops whose turn it is by the framework's rules, and the writer sees that the
-/// queue agrees. R runs right before the entry that it stands in front of, O and L right behind the entry before them, so that
+/// Writes a framework's plan: the plan names the ops whose turn it is by the framework's rules, and the writer checks that the
+/// queue agrees. R runs right before the entry that follows it in the queue, O and L right after the entry before them, so that
 /// the plan needs to know none of them.
 class RankWriter {
  public:
