@@ -66,7 +66,7 @@ auto matrix_of(const Value& value, const std::string& key, const CellOf& cell_of
   return rows;
 }
 
-/// The same of links between ranks: what stands on the diagonal is of none, so that null and 0 may.
+/// The same of links between ranks: cells on the diagonal are of no link, and may be null or 0.
 template <class CellOf>
 auto link_matrix_of(const Value& value, const std::string& key, const CellOf& cell_of) {
   const auto is_diagonal = [&value](const Value& cell) {

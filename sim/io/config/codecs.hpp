@@ -23,7 +23,7 @@ namespace codec {
 /// Decimal numbers in units of 1e-9 are written like times of the abstract unit.
 inline constexpr TimeUnit kNano = TimeUnit::Unit;
 
-/// What a write or a patch needs besides the member.
+/// Arguments of a write or a patch, other than the member.
 struct Context {
   const KeyRow& row;
   TimeUnit unit;
@@ -323,7 +323,7 @@ struct Documents : One<cost::DocumentLists>, Unpatched {
   static void write(TextWriter& out, const cost::DocumentLists& member, const Context&);
 };
 
-/// What single ops take: times or factors, or a table of times, which may be a file.
+/// Costs of single ops: times or factors, or a table of times, which may be a file.
 struct Rows : One<cost::CostRows>, Unpatched {
   static constexpr KeyType kType = KeyType::Rows;
   static bool has(const cost::CostRows& member) { return member != nullptr && !member->empty(); }

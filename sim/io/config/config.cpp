@@ -14,7 +14,7 @@ namespace pipeloom::io {
 
 namespace {
 
-/// Whether "23.6ms" or the like stands anywhere in it; no other text of a configuration looks like that.
+/// True if "23.6ms" or the like is anywhere in it; no other text of a configuration looks like that.
 bool has_time_literal(const Value& value) {
   if (value.is(ValueKind::String)) return parse_time_literal(value.text()).has_value();
   return std::any_of(value.items().begin(), value.items().end(), has_time_literal);
@@ -46,7 +46,7 @@ class ConfigReader {
     return costs != nullptr && costs->is(ValueKind::Object) && costs->find("model") != nullptr;
   }
 
-  /// The unit comes before any time is read, wherever it stands in the file. Real times without one, and a model's, set it to ms.
+  /// The unit is read before any time, wherever it is in the file. Real times without one, and a model's, set it to ms.
   void find_unit() {
     const Value* costs = root_.find("costs");
     const Value* name = costs != nullptr ? costs->find("time_unit") : nullptr;
@@ -96,7 +96,7 @@ void require_shape(const Config& config) {
   }
 }
 
-/// What a key is about must be there.
+/// Checks that every key that another one needs is given.
 void require_needed(const Config& config) {
   for (const Key& key : config_keys())
     if (!key.needs.empty() && config.given.has(id_of(key)) && !config.given.has(key.needs))

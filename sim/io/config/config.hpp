@@ -29,7 +29,7 @@ class GivenKeys {
   /// Where the input gives the key; else where it gives the nearest group around it.
   [[nodiscard]] const Where& place_of(std::string_view path) const;
 
-  /// The input itself stands here.
+  /// Sets the place of the input itself.
   void add_root(const Where& where);
   void add(KeyId id, const Where& where);
   /// The value follows from others, so that it is neither given nor a default.
@@ -69,7 +69,7 @@ struct Config {
   [[nodiscard]] const Where& place_of(std::string_view path) const { return given.place_of(path); }
 };
 
-/// What the input must say: a whole run, or only what goes with a schedule that comes from a file.
+/// The keys that the input must have: those of a whole run, or only those that go with a schedule from a file.
 enum class Needs : unsigned char { Run, CostsOnly };
 
 /// Reads a configuration. Throws InputError (file:line:column, found, allowed, what to do) at the first thing that is wrong:
@@ -90,7 +90,7 @@ void derive_microbatches(Config& config);
 /// InputError if it cannot be read or holds no object.
 void inline_costs_file(Document& document);
 
-/// Whether the text is a file's name rather than a preset's: it has a folder, or ends as files of models and hardware do.
+/// True if the text is a file's name rather than a preset's: it has a folder, or ends as files of models and hardware do.
 [[nodiscard]] bool looks_like_file(std::string_view text);
 
 /// Paths of the other files that a value at `path` names, "" for a whole configuration: a schedule's (options.file), a table's

@@ -156,7 +156,7 @@ constexpr std::string_view kDefinitions = R"(    "time": {
     }
 )";
 
-/// That the key stands there, or, in its group, the one that may be given instead.
+/// A schema that requires the key, or, in its group, the one that may be given instead.
 std::string either_of(const Key& key) {
   const auto dot = key.instead.find('.');
   const std::string group = json_string(key.instead.substr(0, dot));

@@ -17,7 +17,7 @@ namespace {
 
 using cost::CostRow;
 
-/// What names ops, besides their kind, in the order in which rows are written.
+/// The columns that name ops, in addition to their kind, in the order in which rows are written.
 struct RowIndex {
   std::string_view name;
   std::optional<std::int32_t> CostRow::*member;
@@ -227,7 +227,7 @@ class CsvRows {
   std::vector<std::string> names_;
 };
 
-/// A JSON array of the lines, each where it stands in the file.
+/// A JSON array of the lines, each at its place in the file.
 std::string array_of_lines(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   std::string out = "[";

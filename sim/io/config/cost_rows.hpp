@@ -10,7 +10,7 @@
 
 namespace pipeloom::io {
 
-/// What a row may say.
+/// The number that a row may have.
 enum class RowNumber : unsigned char {
   Time,          ///< "time" alone, as tables do
   TimeOrFactor,  ///< "time" or "factor", one of the two
@@ -21,10 +21,10 @@ enum class RowNumber : unsigned char {
 /// The rows of a file: .csv with a line of names (kind, stage, rank, microbatch, slice: any of them, and time), .jsonl with an object a
 /// line, .json with an array. Relative to the file that names it. Throws InputError with the line.
 [[nodiscard]] cost::CostRows rows_of_file(const Value& name, const ReadContext& context);
-/// The file that a value names, relative to the file that it stands in: JSON, or a JSON value a line, which are an array then (names that do not
+/// The file that a value names, relative to the file that names it: JSON, or a JSON value a line, which are an array then (names that do not
 /// end in .json). Throws InputError. `key` is for errors.
 [[nodiscard]] Document document_of_file(const Value& name, std::string_view key);
-/// Whether a time in such a file has a unit. False for a file that cannot be read, of which rows_of_file() says why.
+/// True if a time in such a file has a unit. False for a file that cannot be read, for which rows_of_file() throws the reason.
 [[nodiscard]] bool file_has_time_literal(const Value& name);
 /// They as a JSON array.
 void write_rows(TextWriter& out, const std::vector<cost::CostRow>& rows, TimeUnit unit);

@@ -27,7 +27,7 @@ cost::ScaleSpec scales(const std::vector<Scale>& factors) {
   return out;
 }
 
-/// What not every pass needs has no duration in the configuration of a schedule without them.
+/// True unless the kind is one that not every pass needs, and the schedule has none of it: it then has no duration in the configuration.
 bool is_shown(const EffectiveConfig& config, OpKind kind) {
   return !row_of(kind).extra || config.runs(kind);
 }
@@ -120,7 +120,7 @@ std::string changed_text(const Key& key, const Config& config, const Config& oth
   return out.empty() ? out : "{" + out + "}";
 }
 
-/// Whether the key is part of a value that a word may stand for.
+/// True if the key is part of a value that may be written as one word.
 bool is_below_word(std::string_view path) {
   const Key* group = find_config_key(path.substr(0, std::min(path.rfind('.'), path.size())));
   return group != nullptr && group->path != path && group->word != nullptr;

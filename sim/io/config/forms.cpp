@@ -1,4 +1,4 @@
-// What the values of each codec look like: for `--keys`, axes, --set and the JSON Schema.
+// The forms of the values of each codec: for `--keys`, axes, --set and the JSON Schema.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a configuration key is: one row that the reader, --set, axes, the JSON Schema, `--keys`, completion, the effective configuration and
-// the window's fields ask. The rows stand in keys.cpp, what values look like in codecs.hpp.
+// A configuration key: one row that the reader, --set, axes, the JSON Schema, `--keys`, completion, the effective configuration and
+// the window's fields ask. The rows are in keys.cpp, the forms of values in codecs.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ReadContext;
 struct Config;
 struct Key;
 
-/// What a key takes. Which field the window draws depends on it.
+/// The type of a key's value. The field that the window draws depends on it.
 enum class KeyType : unsigned char {
   Object,      ///< a group of further keys
   Text,        ///< a string
@@ -52,7 +52,7 @@ enum class KeyType : unsigned char {
 /// Groups for the help page and the window.
 enum class KeyClass : unsigned char { Shape, Option, Cost, Transfer, Memory, Step };
 
-/// Whether a person chooses the value, or model and cluster dictate it.
+/// Decision: a person chooses the value. Environment: model and cluster dictate it.
 enum class KeyRole : unsigned char { Environment, Decision };
 
 /// Set of ValueKind, by bit.
@@ -63,14 +63,14 @@ using ValueKinds = unsigned;
   return set;
 }
 
-/// What values of a codec look like as text, whatever key has them.
+/// The form of a codec's values as text, whatever key has them.
 struct Form {
   std::string_view help;  ///< for `--keys`: "a whole number"
   ValueKinds kinds;       ///< of the JSON values
   std::string_view kinds_text;
-  /// Whether a string may be the value; null: any may, or none.
+  /// Returns true if a string may be the value; null: any may, or none.
   bool (*is_word)(std::string_view text) = nullptr;
-  /// Whether "KEY.rest" is a place inside a value; null: no value has such.
+  /// Returns true if "KEY.rest" is a place inside a value; null: no value has such.
   bool (*is_place)(std::string_view rest) = nullptr;
   bool is_number = false;  ///< ranges and arithmetic make sense
   bool is_whole = false;
@@ -90,7 +90,7 @@ struct KeyRow {
   std::string_view choices = {};       ///< "stage|rank|model", in the order of the enum
   long long minimum = 0;               ///< of Count, Counts, GroupSize and Slices
   long long maximum = 0;
-  /// What gives the key on the command line, for keys that a run must have: "--ranks P".
+  /// The option that gives the key on the command line, for keys that a run must have: "--ranks P".
   std::string_view required = {};
   /// The key without which it means nothing, and is refused: "costs.model".
   std::string_view needs = {};
@@ -99,33 +99,33 @@ struct KeyRow {
   /// Only schedules that take it may be given it: what they have, for error texts ("variants"), and for their page.
   std::optional<Option> option = std::nullopt;
   std::string_view noun = {};
-  std::string_view page = {};  ///< "{}" stands for the schedule's own default
+  std::string_view page = {};  ///< "{}" is replaced by the schedule's own default
   /// The default of "chunks" depends on it.
   bool decides_chunks = false;
   /// False where another key's rule looks at the value, so that it must be read together with that key.
   bool patchable = true;
   /// Of a group: exactly one of its keys is given, as this text says.
   std::string_view exactly_one = {};
-  /// Whether the key means anything in a run, and so has a value and an origin; null: it always does.
+  /// Returns true if the key means anything in a run, and so has a value and an origin; null: it always does.
   bool (*holds)(const EffectiveConfig& config) = nullptr;
   bool has_origin = true;
   /// Place among its siblings in the effective configuration; 0 for the table's order.
   int written_at = 0;
 };
 
-/// What a key does, made from its row, its codec and its member of Config. Members are null for groups.
+/// The functions of a key, made from its row, its codec and its member of Config. Members are null for groups.
 struct Key : KeyRow {
   KeyType type = KeyType::Object;
   const Form* form = nullptr;
   /// Stores a value. Throws InputError.
   void (*read)(Config& config, const Value& value, const ReadContext& context) = nullptr;
-  /// Whether the configuration has a value.
+  /// Returns true if the configuration has a value.
   bool (*has)(const Config& config) = nullptr;
   /// Stores the value that `from` has. Of options only.
   void (*take)(Config& config, const Config& from) = nullptr;
   /// Writes it as JSON; null for groups, whose keys are written. REQUIRES: has().
   void (*write)(const Key& key, TextWriter& out, const Config& config) = nullptr;
-  /// Of a group that a word may stand for: the word, where all keys below it have their defaults.
+  /// Of a group that may be written as one word: the word, where all keys below it have their defaults.
   std::string_view (*word)(const Config& config) = nullptr;
   /// Stores what reading this JSON would; `index` is the entry of an array, or kWhole. False if the value must be read in full. Null for
   /// keys that are always read in full.

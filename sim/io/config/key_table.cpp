@@ -19,12 +19,12 @@ bool is_child(std::string_view path, std::string_view parent) {
   return path.find('.') == std::string_view::npos;
 }
 
-/// What programs write for people and other programs, and nobody reads here.
+/// True for keys that programs write for people and other programs, and that are not read here.
 bool is_remark(std::string_view parent, std::string_view name) {
   return (parent.empty() && name == "origin") || (parent == "costs" && name == "measured");
 }
 
-/// Keys by their group: those of key i stand in ids[begins[i + 1]] to ids[begins[i + 2]], those of the top level come first.
+/// Keys by their group: those of key i are ids[begins[i + 1]] to ids[begins[i + 2]], those of the top level come first.
 struct Families {
   std::vector<KeyId> ids;
   std::vector<std::size_t> begins = {0};

@@ -1,5 +1,5 @@
-// The one table of configuration keys: a row says all that anybody needs to know about a key, and its member of Config is where the value
-// lives. Codecs read and write it. Long as a table is: a row per key and no logic; cut in two, nobody would know where a key stands.
+// The one table of configuration keys: a row holds all facts about a key, and its member of Config is where the value
+// lives. Codecs read and write it. Long as a table is: a row per key and no logic; cut in two, a key would be hard to find.
 
 #include <algorithm>
 
@@ -734,7 +734,7 @@ constexpr bool paths_are_unique() {
 }
 static_assert(paths_are_unique(), "a path stands twice");
 
-/// Whether the group of every key stands before it.
+/// True if the group of every key comes before it.
 constexpr bool parents_come_first() {
   for (std::size_t i = 0; i < std::size(kKeys); ++i) {
     const auto dot = kKeys[i].path.rfind('.');

@@ -14,7 +14,7 @@ namespace pipeloom::io::codec {
 
 namespace {
 
-/// Whether every word between commas is a module.
+/// True if every word between commas is a module.
 bool names_modules(std::string_view text) {
   const std::vector<std::string> words = split(text, ',');
   return std::all_of(words.begin(), words.end(), [](const std::string& word) {

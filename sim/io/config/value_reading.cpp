@@ -12,7 +12,7 @@
 namespace pipeloom::io {
 namespace {
 
-/// What the keys of a table of factors name: "ranks" for costs.rank_scale.
+/// The noun for the keys of a table of factors: "ranks" for costs.rank_scale.
 std::string members_of(std::string_view path) {
   std::string name(path.substr(path.rfind('.') + 1));
   name.resize(name.size() - std::string_view("_scale").size());

@@ -14,7 +14,7 @@
 
 namespace pipeloom::io {
 
-/// What reading a value needs besides the value.
+/// Arguments of reading a value, other than the value.
 struct ReadContext {
   const Key& key;
   TimeUnit unit = TimeUnit::Unit;

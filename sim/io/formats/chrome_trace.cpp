@@ -126,7 +126,7 @@ class TraceWriter {
     }
   }
 
-  /// Ops of no length, each with its arrows behind it, before all others: viewers take events of one instant in the order of the file, an arrow
+  /// Ops of no length, each with its arrows after it, before all others: viewers take events of one instant in the order of the file, an arrow
   /// leaves and enters the op that was the last to begin, and its start must be known before its end.
   void write_instants() {
     std::vector<ShownOp> ops;
@@ -225,7 +225,7 @@ class TraceWriter {
       write_flow('s', at, tensors_.output_of(op), std::max(at.start, at.end - kNanosecond), op.kind());
   }
 
-  /// Whether the stage `away` from the op's, in the same replica, exists and is on another rank.
+  /// True if the stage `away` from the op's, in the same replica, exists and is on another rank.
   bool crosses_ranks(Op op, Rank rank, int away) const {
     const Stage other = op.stage() + away;
     if (other < Stage(0) || other.value() >= schedule_.stages()) return false;

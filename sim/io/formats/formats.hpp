@@ -41,7 +41,7 @@ struct Exported {
   torch::LowerOptions lowering = {};
 };
 
-/// What a reader makes of a file.
+/// The result of reading a file.
 struct Imported {
   std::shared_ptr<const Schedule> schedule;
   /// "file:line:column: ..." lines for stderr.
@@ -73,7 +73,7 @@ struct Format {
   std::function<TimelineFile(std::string_view text, const std::string& name)> read_timeline;
   /// Empty if the format cannot be written. The stream is binary.
   std::function<void(std::ostream&, const Exported&)> write;
-  /// Whether a file that begins like this may be of this format. Empty: never recognised by content.
+  /// Returns true if a file that begins like this may be of this format. Empty: never recognised by content.
   std::function<bool(std::string_view text)> sniff;
 };
 

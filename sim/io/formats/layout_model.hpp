@@ -13,7 +13,7 @@ namespace pipeloom::io {
 
 struct LayoutModel {
   int layers = 0;  ///< decoder layers
-  int mtp = 0;     ///< MTP layers behind them
+  int mtp = 0;     ///< MTP layers after them
   /// Set if any weight is given: parameters, as many as layers. Layers count 1 where only the ends are given.
   std::optional<layout::LayerWeights> weights;
 };

@@ -213,10 +213,10 @@ bool looks_like_json(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '/');
 }
 
-/// What a CSV cell may be surrounded with.
+/// Characters that may surround a CSV cell.
 constexpr std::string_view kUnfilled = " \t\r\"";
 
-/// Whether the cell is a computation or a group, and no communication: PyTorch's names of those begin with R, S or U.
+/// True if the cell is a computation or a group, and no communication: PyTorch's names of those begin with R, S or U.
 bool is_entry(std::string_view cell) {
   const auto kind = cell.find_first_not_of("0123456789");
   return kind == std::string_view::npos || std::string_view("RSU").find(cell[kind]) == std::string_view::npos;

@@ -4,8 +4,8 @@
 //
 //   {"ranks": 2, "stages": 2, "microbatches": 1, "placement": [[0], [1]], "orders": [["0F0", "0B0"], ["1F0", "1B0"]]}
 //
-// placement[r] lists the stages of rank r; orders[r] is its queue in PyTorch's op text. With replicas a stage stands on several
-// ranks, and which replica a microbatch belongs to follows from where its ops stand.
+// placement[r] lists the stages of rank r; orders[r] is its queue in PyTorch's op text. With replicas a stage is on several
+// ranks, and the replica of a microbatch follows from the ranks of its ops.
 
 #include <cstddef>
 #include <iosfwd>
@@ -28,7 +28,7 @@ namespace pipeloom::io {
 /// One queue per line.
 void write_schedule_json(std::ostream& out, const Schedule& schedule);
 
-// Where in a schedule file an entry stands: asked only once something is wrong with it.
+// Places of entries in a schedule file: looked up only once something is wrong with it.
 
 /// Positions in the text of one schedule file, JSON or PyTorch's CSV.
 class SchedulePlaces {

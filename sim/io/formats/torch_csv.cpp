@@ -80,7 +80,7 @@ class CsvReader {
       warnings_.push_back(fmt::format("{}: {} more warnings of this kind", where_.file, dropped_));
   }
 
-  /// read(), going on behind cells that are refused.
+  /// Reads as read() does, and goes on after cells that are refused.
   std::vector<InputError> read_on() {
     goes_on_ = true;
     read();

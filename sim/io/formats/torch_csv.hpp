@@ -23,7 +23,7 @@
 
 namespace pipeloom::io {
 
-/// What PyTorch's parser makes of a file.
+/// The result of PyTorch's parser for a file.
 struct TorchActions {
   /// Every cell, blank ones included; a computation or message may lack its microbatch ("0F" parses).
   ActionLists lists;
@@ -55,8 +55,8 @@ struct TorchCsv {
 [[nodiscard]] std::vector<InputError> torch_cell_errors(std::string_view text, const std::string& name,
                                                         torch::Form form);
 
-/// What PyTorch would say of the file when it loads it into `run`; without one, into the run that the file suggests. Phase "parse" is a cell that
-/// its parser raises on. Throws InputError only where nobody could read on: an empty file, numbers that are too large.
+/// PyTorch's verdict on the file when it loads it into `run`; without one, into the run that the file suggests. Phase "parse" is a cell that
+/// its parser raises on. Throws InputError only where no reader could go on: an empty file, numbers that are too large.
 [[nodiscard]] torch::Verdict torch_verdict(std::string_view text, const std::string& name, torch::Form form,
                                            std::optional<torch::LoadingRun> run = {});
 

@@ -82,7 +82,7 @@ std::vector<Cells> read_lists(std::string_view text, const std::string& name) {
   return out;
 }
 
-/// What stands behind the labels of the steps.
+/// The rest of the lines after the labels of the steps.
 struct Grid {
   std::size_t ranks = 0;
   std::size_t label_width = 0;

@@ -127,7 +127,7 @@ constexpr HardwareKey kHardwareKeys[] = {
     {"devices_per_node", read_devices_per_node},
 };
 
-/// What a device needs that no default can stand for.
+/// Checks the keys of a device that have no default.
 void require_rates(const Hardware& hardware, const Where& where) {
   const std::pair<double, std::string_view> needed[] = {{hardware.memory_bytes, "memory.capacity"},
                                                         {hardware.memory_rate, "memory.bandwidth"},

@@ -1,6 +1,6 @@
 #pragma once
 
-// An object of a hardware file, key by key: what may stand there, and each value checked.
+// An object of a hardware file, key by key: the keys that it may have, and each value checked.
 
 #include <cstdint>
 #include <initializer_list>
@@ -40,7 +40,7 @@ class Section {
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[nodiscard]] Where where() const { return value_.where(); }
 
-  // Each sets `out` if the key stands here and leaves it alone else. Throws InputError for another type and for what is out of range.
+  // Each sets `out` if the section has the key and leaves it alone else. Throws InputError for another type and for a value out of range.
   void number(std::string_view key, double& out, NumberRange range) const;
   void seconds(std::string_view key, double& out) const;           ///< "9.4us"
   void bytes(std::string_view key, double& out) const;             ///< "80GB"

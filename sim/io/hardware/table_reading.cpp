@@ -22,7 +22,7 @@ constexpr std::size_t kMaxRows = 10'000;
 constexpr NumberRange kMicroseconds{0, 1e12};
 constexpr NumberRange kShare{0, 4};  // of attention over the whole square, which may be above 1
 
-/// Rows of a table: each an array of so many columns.
+/// Visits the rows of a table: each an array of `columns` values.
 void for_each_row(const Value& rows, const std::string& key, std::size_t columns, std::string_view described,
                   const std::function<void(const std::vector<Value>&, const std::string&)>& visit) {
   const auto allowed = fmt::format("an array of rows [{}]", described);

@@ -33,7 +33,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
-  /// Whoever calls this closes it.
+  /// The caller closes it.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   /// False if the last writes failed, which some file systems report only here.
   bool close() {
@@ -172,7 +172,7 @@ int open_to_read(const std::string& path) {
 
 int open_to_write(const std::string& path) {
   for (int i = 0; i < kTries; ++i) {
-    // Not waiting here is for named pipes, which then say that nobody reads; other files know no difference.
+    // Not waiting here is for named pipes: the call then fails if no program reads from them. Other files are opened as ever.
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() >= 0) {
       ::fcntl(file.get(), F_SETFL, 0);

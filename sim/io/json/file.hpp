@@ -17,8 +17,8 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 /// `limit` bytes; of an endless one no more than that is read.
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t limit = kMaxFileBytes);
 
-/// A descriptor of it, which the caller closes. Throws InputError if it cannot be opened, or is a named pipe whose other end nobody opens
-/// within some seconds.
+/// Returns a descriptor of it, which the caller closes. Throws InputError if it cannot be opened, or is a named pipe whose other end no program
+/// opens within some seconds.
 [[nodiscard]] int open_to_read(const std::string& path);
 
 /// The same of a device or pipe to write to. Throws SystemError.
@@ -29,7 +29,7 @@ enum class Overwrite : bool { No, Yes };
 
 /// Calls `write` with a stream and puts what it wrote at `path`. The file appears complete or not at all: it is written
 /// under a temporary name in the same folder, brought to the disk and renamed. A device such as /dev/null and a pipe are written directly.
-/// Throws InputError if the file exists and may not be overwritten, SystemError if the disk refuses; nothing is left behind then.
+/// Throws InputError if the file exists and may not be overwritten, SystemError if the disk refuses; no file is left then.
 void write_file(const std::string& path, Overwrite overwrite,
                 const std::function<void(std::ostream&)>& write);
 

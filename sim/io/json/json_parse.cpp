@@ -1,5 +1,5 @@
-// Document::parse: nlohmann's SAX parser decides what is JSON; where each token stands we find ourselves, because it does
-// not say.
+// Document::parse: nlohmann's SAX parser decides what is JSON; the place of each token we find ourselves, because the parser does
+// not report it.
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -8,7 +8,7 @@ namespace pipeloom::io {
 
 namespace {
 
-/// The letter behind the backslash, or 0 for what has none.
+/// The letter after the backslash, or 0 for a character that has none.
 char escape_letter(char c, JsonSpelling spelling) {
   if (c == '"' || c == '\\') return c;
   if (c == '\n') return 'n';

@@ -24,7 +24,7 @@ void append_json_string(std::string& out, std::string_view text,
 /// The same as a text of its own.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-/// Whether a JSON string holds `text` as it stands: nothing to escape, and ASCII.
+/// True if a JSON string holds `text` unchanged: nothing to escape, and ASCII.
 [[nodiscard]] inline bool is_plain(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });

@@ -88,7 +88,7 @@ Where Value::where() const {
 
 Where Value::where_key(std::size_t i) const {
   const Key& key = keys_[i];
-  // An edited member keeps no place of its own key: it stands where its value came from.
+  // An edited member has no place of its own key: its place is that of its value.
   if (key.line == 0) return items_[i].where();
   return {source_ ? *source_ : std::string(), key.line, key.column};
 }

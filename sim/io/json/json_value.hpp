@@ -22,10 +22,10 @@ enum class ValueKind : std::uint8_t { Null, Bool, Number, String, Array, Object 
 /// "null", "true or false", "a number", "a string", "an array", "an object": for error texts.
 [[nodiscard]] std::string_view name_of(ValueKind kind);
 
-/// A JSON value with its place. A default-constructed one is null and stands nowhere.
+/// A JSON value with its place. A default-constructed one is null and has no place.
 class Value {
  public:
-  /// A key of an object and where the key stands; its value is items()[i] for keys()[i].
+  /// A key of an object and the key's place; its value is items()[i] for keys()[i].
   struct Key {
     std::string name;
     int line = 0;
@@ -50,7 +50,7 @@ class Value {
   /// The member named so, or null.
   [[nodiscard]] const Value* find(std::string_view key) const;
 
-  /// What was found, for error texts: "the string 'abc'", "12", "an array of 3".
+  /// The value, for error texts: "the string 'abc'", "12", "an array of 3".
   [[nodiscard]] std::string described() const;
   /// Compact JSON text with the keys of every object sorted and numbers as written: equal for trees that mean the
   /// same up to the spelling of numbers. What input fingerprints are made of.

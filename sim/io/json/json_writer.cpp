@@ -35,7 +35,7 @@ void write_number(JsonWriter& json, const Value& number) {
 }  // namespace
 
 char* write_window_number(char* out, double value) {
-  // d.ddde+XX: the digits that are needed, and where the point stands.
+  // d.ddde+XX: the digits that are needed, and the place of the point.
   char buffer[kMaxWindowNumber];
   const char* const end =
       std::to_chars(buffer, buffer + sizeof buffer, std::abs(value), std::chars_format::scientific).ptr;

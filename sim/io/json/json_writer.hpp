@@ -19,7 +19,7 @@ namespace pipeloom::io {
 struct JsonStyle {
   JsonSpelling spelling = JsonSpelling::Report;
   bool blanks =
-      true;  ///< behind ',' and ':' of containers that stand on one line: {"a": [1, 2]}, else {"a":[1,2]}
+      true;  ///< after ',' and ':' of containers on one line: {"a": [1, 2]}, else {"a":[1,2]}
   int lines =
       0;  ///< containers of levels 1 to `lines` give each entry a line of its own, two blanks deeper than their own
   int closing = 0;   ///< containers of levels 1 to `closing` close on a line of their own
@@ -55,7 +55,7 @@ class JsonWriter {
     first_ = false;
     return *this;
   }
-  /// The same, on a line of its own behind so many blanks unless nothing is inside.
+  /// The same, on a line of its own indented by `blanks` unless nothing is inside.
   JsonWriter& close(int blanks) {
     if (!first_) line_ = blanks;
     return close();
@@ -68,7 +68,7 @@ class JsonWriter {
     keyed_ = true;
     return *this;
   }
-  /// What comes next (an entry of the innermost container, or its end) stands on a line of its own behind so many blanks.
+  /// Begins a line, indented by `blanks`, for what is written next: an entry of the innermost container, or its end.
   JsonWriter& line(int blanks) {
     line_ = blanks;
     return *this;
@@ -80,7 +80,7 @@ class JsonWriter {
     spell(text);
     return *this;
   }
-  /// What is JSON already.
+  /// Writes a text that is JSON already.
   JsonWriter& raw(std::string_view json) {
     begin_value();
     out_ << json;
@@ -161,7 +161,7 @@ class JsonWriter {
     if (!keyed_ && !open_.empty()) separate();
     keyed_ = false;
   }
-  /// What stands between an entry and what comes before it.
+  /// Writes the separator between an entry and the text before it.
   void separate() {
     if (!first_) out_ << ',';
     if (line_ >= 0)
@@ -187,7 +187,7 @@ class JsonWriter {
   int line_ = -1;       // blanks that line() asked for
 };
 
-/// What `write(JsonWriter&)` writes, as a text.
+/// The text that `write(JsonWriter&)` writes.
 template <class Write>
 [[nodiscard]] std::string written_json(const JsonStyle& style, const Write& write) {
   std::ostringstream stream;

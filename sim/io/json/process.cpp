@@ -25,7 +25,7 @@ static_assert(std::atomic<const char*>::is_always_lock_free);
 void remove_unfinished(int signal) {
   for (auto& slot : unfinished)
     if (const char* const name = slot.exchange(nullptr); name != nullptr) ::unlink(name);
-  // With its default action again, as SA_RESETHAND says: whoever waits for this program sees what ended it.
+  // With its default action again, by SA_RESETHAND: a program that waits for this one sees the signal that ended it.
   ::raise(signal);
 }
 
@@ -34,7 +34,7 @@ void open_standard_descriptors() {
   constexpr std::array kModes = {O_WRONLY, O_RDONLY, O_RDONLY};
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     const bool is_closed = ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
-    // Without a null device there is nobody to tell, and a file of ours must not take the place.
+    // Without a null device there is no way to report an error, and a file of ours must not take the place.
     if (is_closed && ::open("/dev/null", kModes[static_cast<std::size_t>(descriptor)]) < 0) std::abort();
   }
 }

@@ -1,15 +1,15 @@
 #pragma once
 
-// What every program does before anything else, and what it leaves when a signal ends it.
+// The set-up of every program before anything else, and the clean-up when a signal ends it.
 
 #include <string>
 
 namespace pipeloom::io {
 
-/// Opens descriptors 0 to 2 where whoever started the program left them closed: on the null device and for the other direction, so that no
+/// Opens descriptors 0 to 2 where the parent process left them closed: on the null device and for the other direction, so that no
 /// file of ours gets their numbers and what should have gone there is an error as before. Ignores SIGXFSZ: a file that may not grow is an
-/// error of the write. Has SIGINT, SIGTERM and SIGHUP remove half-written files before they end the program; what whoever started it
-/// ignores (nohup) stays ignored. REQUIRES: called before any thread and any file of ours.
+/// error of the write. Has SIGINT, SIGTERM and SIGHUP remove half-written files before they end the program; signals that the parent process
+/// ignores (nohup) stay ignored. REQUIRES: called before any thread and any file of ours.
 void prepare_process();
 
 /// A file under a temporary name, removed unless it gets its final one: at the end of its life, and when a signal ends the program.
@@ -22,7 +22,7 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Open for writing; whoever calls this closes it.
+  /// Open for writing; the caller closes it.
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// It has its final name.
   void keep();

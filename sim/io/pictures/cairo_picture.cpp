@@ -78,7 +78,7 @@ class Painter {
   }
 
   void operator()(const Polyline& line) const {
-    cairo_new_path(cairo_);  // a text leaves its end behind as the current point
+    cairo_new_path(cairo_);  // a text leaves its end as the current point
     for (const Point& point : line.points) cairo_line_to(cairo_, point.x, point.y);
     if (line.fill) {
       ink(*line.fill);
