@@ -1,7 +1,7 @@
 #pragma once
 
-// What a sweep says: which points nothing beats, who wins where, what matters, and why points have no answer. All of it is exact and the
-// same for equal results; rows are those of select_rows().
+// Answers from a sweep: points that no other beats, winners of each cell, the keys that matter, and why points have no answer. All of them are exact
+// and the same for equal results; rows are those of select_rows().
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace pipeloom::sweep {
 
-/// What is asked where nothing is said: the first of step_time, makespan and what else is in the result. Where points differ in
-/// "ranks" or "microbatches", and so in their work, times do not compare: then bubble_ratio, if the result has it. "" without metrics.
+/// The metric that is used if none is named: the first of step_time, makespan and bubble_ratio that the result has, else its first known one.
+/// Where points differ in "ranks" or "microbatches", and so in their work, times do not compare: then bubble_ratio first. "" without metrics.
 [[nodiscard]] std::string default_metric(const ResultTable& table);
-/// What it is weighed against: the first of peak_bytes, peak_activation_bytes and peak_live that the result has and that is not the same
+/// The metric against which it is weighed: the first of peak_bytes, peak_activation_bytes and peak_live that the result has and that is not the same
 /// everywhere, else another metric that is not `metric`; "" if there is none.
 [[nodiscard]] std::string default_other_metric(const ResultTable& table, std::string_view metric);
 
-/// Keys of the grid's axes with more than one value, in the result's order. What is derived from them is none of them.
+/// Keys of the grid's axes with more than one value, in the result's order. Derived keys are not among them.
 [[nodiscard]] std::vector<std::string> varying_keys(const ResultTable& table);
 
 /// The key whose values colours tell apart: of varying_keys() the schedule, else the first that has at most kMaxSeries values, texts before
@@ -65,8 +65,7 @@ struct MapCell {
   std::size_t answered = 0;
   std::size_t all = 0;
 };
-/// What there is to say of a cell: it is won; no point of it has an answer; some have, but none of them was asked about; the result has no
-/// point there.
+/// Kinds of cells: won; no point of it has an answer; some have, but the conditions leave them out; the result has no point there.
 enum class CellKind : std::uint8_t { Won, NoAnswer, NotAsked, NoPoint };
 [[nodiscard]] CellKind kind_of(const MapCell& cell);
 struct WinnerMap {
@@ -110,8 +109,8 @@ struct Sensitivity {
 [[nodiscard]] std::vector<Sensitivity> sensitivities(const ResultTable& table, const std::vector<Row>& rows,
                                                      std::string_view metric);
 
-/// What `front` says for the person with less of the second metric: at most `most` steps of the front, evenly spread, best first.
-/// The first one is the best of all. REQUIRES: of pareto_front() with two metrics.
+/// Steps of `front` towards less of the second metric: at most `most`, evenly spread, best first. The first one is the best of all.
+/// REQUIRES: `front` is of pareto_front() with two metrics.
 [[nodiscard]] std::vector<FrontPoint> spread_over(const std::vector<FrontPoint>& front, std::size_t most);
 
 }  // namespace pipeloom::sweep

@@ -59,7 +59,7 @@ struct ResultComparison {
 [[nodiscard]] ResultComparison compare_results(const ResultTable& before, const ResultTable& after,
                                                const std::vector<PointPair>& pairs, std::size_t most = 10);
 
-/// What a rule of --fail-if says of all points.
+/// Verdict of a rule of --fail-if on all points.
 struct RuleVerdict {
   std::string rule;
   std::size_t broken = 0;

@@ -79,7 +79,7 @@ ResultLine line_of(const ResultTable& table, const Group& group, const std::vect
   out.point = table.point(first);
   out.status = name_of(Status::Ok);
   for (const auto& key : table.keys()) {
-    // What is calculated from a environment differs as that does.
+    // A key that is calculated from an environment differs as the environment does.
     if (holds_key(environments, key.name) || !key.column.has(first) || differ_in(key.column, group.rows))
       continue;
     out.config.emplace_back(key.name, key.column.json(first));

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a grid varies that its reader decides (schedule, shape, options, split of the layers, message plan) apart from what he is given (costs, links,
-// hardware, limits): a point with lower latency is no answer to "which schedule". The table of keys says for each which it is. Decisions
-// are ranked over all environments, which are the combinations of the axes that are given.
+// Separates a grid's keys that its reader decides (schedule, shape, options, split of the layers, message plan) from those that are given
+// (costs, links, hardware, limits): a point with lower latency is no answer to "which schedule". The table of keys says for each which it is.
+// Decisions are ranked over all environments, which are the combinations of the given axes.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace pipeloom::sweep {
 
-/// What stands for a decision: the mean of a metric over environments, or the worst of them, each metric by its own direction.
+/// The value of a decision: the mean of a metric over environments, or the worst of them, each metric by its own direction.
 enum class Over : std::uint8_t { Mean, Worst };
 /// "mean", "worst".
 [[nodiscard]] std::string_view name_of(Over over);

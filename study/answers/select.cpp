@@ -124,7 +124,7 @@ namespace {
 
 /// Share of the axis that is left free at each end.
 constexpr double kRoom = 0.04;
-/// Marks may stand so much closer than asked for.
+/// Marks may be closer than asked for by this factor.
 constexpr double kCloser = 0.8;
 /// Sizes below are counts of something abstract rather than bytes of a device.
 constexpr double kSomeBytes = 4096;

@@ -59,7 +59,7 @@ struct RowGroup {
                                                    std::string_view key, std::string_view metric,
                                                    std::size_t most);
 
-// Axes of scatters: where a value stands and which values are written beside the axis.
+// Axes of scatters: the position of a value, and the values that are written beside the axis.
 
 /// A metric's value for people: "33.5 ms", "1.5 GB (1.4 GiB)", "27.3 %", "64", "4 activations"; "-" where there is none. Six digits that count of a time.
 [[nodiscard]] std::string metric_text(std::string_view metric, const Column& column, Row row,
@@ -69,7 +69,7 @@ struct RowGroup {
 /// "makespan, ms", "peak_bytes": what an axis is called.
 [[nodiscard]] std::string metric_title(std::string_view metric, std::string_view time_unit);
 
-/// What the metric's row says; counts for what is no metric.
+/// The unit of the metric's row; Unit::Count for a name that is no metric.
 [[nodiscard]] study::Unit metric_unit(std::string_view metric);
 
 struct AxisMark {
@@ -84,7 +84,7 @@ class Scale {
 
   Scale() = default;
   /// Marks are round in the unit: powers of two for sizes, of ten for the others. REQUIRES: finite values, least <= most. A little room is
-  /// left on both sides; one value only stands in the middle.
+  /// left on both sides; a single value is in the middle.
   Scale(double least, double most, study::Unit unit);
 
   [[nodiscard]] bool is_log() const { return log_; }

@@ -33,7 +33,7 @@ std::vector<CountedKey> counted_keys(const ResultTable& table, const std::vector
   return out;
 }
 
-/// Whether the question has the key already, or one that the grid moves with it: a map of the two would be a diagonal.
+/// True if the question has the key already, or one that the grid moves with it: a map of the two would be a diagonal.
 bool taken(const ResultTable& table, const MapQuestion& question, std::string_view name) {
   for (const std::string* key : {&question.x, &question.y, &question.what})
     if (*key == name || table.move_together(*key, name)) return true;
@@ -81,7 +81,7 @@ void check(const std::vector<CountedKey>& keys, const MapQuestion& question) {
         question.x, question.y, question.what));
 }
 
-/// Where a row stands along an axis.
+/// Positions of rows along an axis.
 struct Placed {
   MapAxis axis;
   std::vector<std::uint32_t> place;  ///< [row]; Levels::kNone for nowhere

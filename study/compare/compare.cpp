@@ -175,7 +175,7 @@ bool has_other_ops(const Schedule& a, const Schedule& b) {
                      [&](OpKind kind) { return a.contains(kind) != b.contains(kind); });
 }
 
-/// What would make the two comparable, or why nothing does.
+/// Advice that would make the two comparable, or why none can.
 std::string about_work(const Timeline& a, const Timeline& b, double busy_a, double busy_b) {
   const Schedule& one = *a.schedule;
   const Schedule& other = *b.schedule;
@@ -343,7 +343,7 @@ std::vector<std::int8_t> tints(const Timeline& a, const Timeline& b, const OpCom
   for_each_match(a, b, comparison.match, step_a, step_b, [&](const OpDifference& difference) {
     const Ticks changed = comparison.durations_differ ? difference.duration : difference.start;
     const double level = 127 * static_cast<double>(changed) / most;
-    // What differs at all shows.
+    // Any difference shows.
     const double least = changed > 0 ? 1 : changed < 0 ? -1 : 0;
     out[difference.in_b] =
         static_cast<std::int8_t>(std::clamp(std::abs(level) < 1 ? least : std::round(level), -127.0, 127.0));

@@ -99,11 +99,11 @@ struct CauseChange {
   Ticks after = 0;
   [[nodiscard]] Ticks change() const { return after - before; }
 };
-/// What differs, the largest change first, ties by rank and cause; at most `most`. Nothing if the ranks are not as many.
+/// Changes, the largest first, ties by rank and cause; at most `most`. Empty if the numbers of ranks differ.
 [[nodiscard]] std::vector<CauseChange> cause_changes(const CauseTotals& a, const CauseTotals& b,
                                                      std::size_t most = 100);
 
-/// Whether times of the two say the same thing: both in seconds of some size, or both abstract.
+/// True if times of the two can be compared: both in seconds of some size, or both abstract.
 [[nodiscard]] bool same_clock(const Timeline& a, const Timeline& b);
 /// "times cannot be compared: ms here, abstract units there; set costs.time_unit" unless same_clock(), then "".
 [[nodiscard]] std::string clock_difference(const Timeline& a, const Timeline& b);
@@ -112,12 +112,12 @@ struct CauseChange {
 /// comparable where something does (costs.per where they cut one model differently), else why they are not. REQUIRES: same_clock().
 [[nodiscard]] std::string work_difference(const Timeline& a, const Timeline& b);
 
-/// What a page calls the two of a comparison.
+/// A page's names for the two runs of a comparison.
 struct PairNames {
   std::string_view a;
   std::string_view b;
 };
-/// What the numbers do not say of `b` against the baseline `a`, a line each: clocks and work that differ, which idle cause changed and
+/// Remarks on `b` against the baseline `a` that the numbers do not show, a line each: clocks and work that differ, which idle cause changed and
 /// where, how many ops are in one of them only.
 [[nodiscard]] std::vector<std::string> remarks(const Run& a, const Run& b, const OpComparison& ops,
                                                const PairNames& names);

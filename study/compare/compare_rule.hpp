@@ -1,6 +1,6 @@
 #pragma once
 
-// What must not happen between two runs: "makespan>+1%", as `pipeloom compare --fail-if` takes it.
+// Rules on changes that must not happen between two runs: "makespan>+1%", as `pipeloom compare --fail-if` takes it.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@
 namespace pipeloom::study {
 
 /// METRIC, one of > >= < <=, and a number. With % it is the change against the baseline; with a sign but no % the difference, in the
-/// baseline's unit; else the value itself. Blanks may stand between the three.
+/// baseline's unit; else the value itself. Blanks are allowed between the three.
 ///
 ///   makespan>+1%         more than a hundredth above the baseline
 ///   idle > +3            more than 3 above the baseline
@@ -30,10 +30,10 @@ struct CompareRule {
 /// Throws InputError at `where` for a text that is no rule, or a metric that no comparison has.
 [[nodiscard]] CompareRule parse_compare_rule(std::string_view text, const Where& where);
 
-/// Whether the one run breaks a rule on values: "bubble_ratio>0.2". Throws InputError if the rule is about a change, or the run does not know
+/// True if the run breaks a rule on values: "bubble_ratio>0.2". Throws InputError if the rule is about a change, or the run does not know
 /// the metric.
 [[nodiscard]] bool breaks(const CompareRule& rule, const Run& run);
-/// Whether runs[run] breaks the rule. Against a baseline of 0, any more than 0 is infinitely many percent. Throws InputError if either run
+/// True if runs[run] breaks the rule. Against a baseline of 0, any more than 0 is infinitely many percent. Throws InputError if either run
 /// does not know the metric.
 [[nodiscard]] bool breaks(const CompareRule& rule, std::span<const MetricRow> rows, std::size_t run,
                           TimeUnit unit);

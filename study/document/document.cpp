@@ -34,7 +34,7 @@ std::string swatch(std::string_view name) {
   return name.empty() ? "" : fmt::format(R"(<i class="swatch {}"></i>)", name);
 }
 
-/// A name that may be broken behind the parts that it is made of: peak_|activation_|bytes, costs.|forward.
+/// A name that may be broken after each of its parts: peak_|activation_|bytes, costs.|forward.
 std::string breakable(const std::string& name) {
   std::string out;
   std::string part;
@@ -132,7 +132,7 @@ class HtmlWriter {
   std::ostream& out_;
 };
 
-/// What stands between the tags, so that HTML and XML parsers see the same bytes but for the marker's own comment.
+/// Content between the tags, so that HTML and XML parsers see the same bytes but for the marker's own comment.
 std::string shielded(std::string_view content) {
   return fmt::format("/*<![CDATA[*/{}/*]]>*/", content);
 }

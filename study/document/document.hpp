@@ -15,10 +15,10 @@
 
 namespace pipeloom::study::page {
 
-/// What a text says beyond its words. HTML colours it and adds a sign, Markdown the sign alone: colour is never the only carrier.
+/// Tone of a text. HTML colours it and adds a sign, Markdown adds the sign alone: colour is never the only carrier.
 enum class Tone : unsigned char { Plain, Good, Bad, Warning, Muted };
 
-/// All texts below are plain: writers escape them. Only what is called `markup` is written as it stands.
+/// All texts below are plain: writers escape them. Only `markup` is written unchanged.
 struct Paragraph {
   std::string text;
   Tone tone = Tone::Plain;
@@ -64,7 +64,7 @@ struct Figure {
   bool zooms = false;
 };
 
-/// What the colours of the figures mean.
+/// Meaning of the figures' colours.
 struct LegendEntry {
   std::vector<std::string> swatches;  ///< classes
   std::string text;
@@ -84,7 +84,7 @@ struct Section {
   std::string id;  ///< unique in the page, an XML id
   std::string heading;
   std::vector<Block> blocks;
-  /// Closed at first: what few readers need. Prints open.
+  /// Closed at first: for content that few readers need. Prints open.
   bool folded = false;
 };
 
@@ -94,7 +94,7 @@ struct Page {
   /// The answer, before any heading.
   std::vector<Block> lead;
   std::vector<Section> sections;
-  /// What produced the page: "pipeloom 1.2.0".
+  /// The program that made the page: "pipeloom 1.2.0".
   std::string footer;
   /// Rules on top of the common style. No @import, no url().
   std::string style = {};

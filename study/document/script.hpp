@@ -1,8 +1,8 @@
 #pragma once
 
-// What a page can do where scripts run: hover texts, zoom and pan, sorted tables. Without it nothing is missing but that.
+// The script of pages: hover texts, zoom and pan, sorted tables. Where scripts do not run, pages lack nothing else.
 //
-// What it acts on:
+// The elements that it acts on:
 //   svg.zoom     a chart over time, with data-from and data-to (its whole range in the unit of the axis), data-unit, data-x and
 //                data-width (where the plot lies). In it svg.plot holds what is stretched, g.axis the marks of time, g.numbers
 //                labels of ops. Charts with the same data-link show the same range. Keys when focused: left and right pan, up and

@@ -23,7 +23,7 @@ std::string message_text(const std::string& text) {
   return out;
 }
 
-/// A property of a workflow command: ends at ':' and ',' besides.
+/// A property of a workflow command: it also ends at ':' and ','.
 std::string property_text(const std::string& text) {
   std::string out;
   for (const char c : message_text(text)) {

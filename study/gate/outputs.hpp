@@ -1,6 +1,6 @@
 #pragma once
 
-// What `check` writes for CI systems: one format a source.
+// Outputs of `check` for CI systems: one source file per format.
 
 #include <cstddef>
 #include <span>
@@ -14,7 +14,7 @@ namespace pipeloom::study::gate {
 
 // Annotations of GitHub Actions: lines of workflow commands on standard output.
 
-/// What one step of a job may annotate with errors, and again with warnings; GitHub drops the rest in silence.
+/// Number of errors, and of warnings, that one step of a job may annotate; GitHub drops the rest in silence.
 inline constexpr std::size_t kMaxAnnotations = 10;
 
 /// One line per case that is not fine, at its place in the suite, the worst first: ::error for what is unexpected, worse or changed,
@@ -46,7 +46,7 @@ inline constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 20;
 /// `version` is that of the program.
 [[nodiscard]] std::string sarif(std::span<const Finding> findings, std::string_view version);
 
-/// What is wrong in the suite's files: the findings of cases whose status is not the expected one, or what kept the suite from running.
+/// Errors in the suite's files: the findings of cases whose status is not the expected one, or the error that kept the suite from running.
 [[nodiscard]] std::vector<Finding> lint_findings(const CheckResult& result);
 
 // Bencher Metric Format: the JSON that Bencher tracks.

@@ -15,7 +15,7 @@ namespace pipeloom::study::page {
 
 /// "zb-h1 on 4 ranks, 8 microbatches".
 [[nodiscard]] std::string run_heading(const Run& run);
-/// What else there is to say of its shape: chunks, ops, unit of time.
+/// Further facts about its shape: chunks, ops, unit of time.
 [[nodiscard]] std::string run_subtitle(const Run& run);
 
 /// Idle time summed over ranks by cause, with its share of idle and of all time.

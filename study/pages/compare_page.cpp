@@ -134,7 +134,7 @@ Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
   return facts;
 }
 
-/// What covers all runs on the baseline's clock; a run on another clock has a scale of its own.
+/// Span that covers all runs on the baseline's clock; a run on another clock has a scale of its own.
 Span common_span(const Runs& runs) {
   Span span = whole_span(runs[0].run->timeline);
   for (const auto& [run, title] : runs)
@@ -240,7 +240,7 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
   return table;
 }
 
-/// What holds each run back.
+/// Adds the causes that hold each run back.
 void add_roots(const Runs& runs, Page& page) {
   for (const auto& [run, title] : runs)
     if (const std::string roots = roots_text(*run->timeline.schedule, roots_of(*run)); !roots.empty())

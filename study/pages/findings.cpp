@@ -19,7 +19,7 @@ constexpr std::array<IdleCause, kIdleCauses> kCauses = {IdleCause::Warmup,    Id
                                                         IdleCause::Imbalance, IdleCause::Transfer,
                                                         IdleCause::Queueing,  IdleCause::Memory};
 
-/// What a rank does in time lost to this cause.
+/// Description of what ranks do in time lost to this cause.
 std::string_view meaning(IdleCause cause) {
   switch (cause) {
     case IdleCause::Warmup:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is said of a run in sentences and facts, for the tops of pages.
+// Sentences and facts about a run, for the tops of pages.
 
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@ namespace pipeloom::study::page {
 
 /// Makespan with its bound, bubble, memory with the verdict of the limit, work.
 [[nodiscard]] Facts facts_of_run(const Run& run);
-/// What a timeline alone tells.
+/// Facts that the timeline alone gives.
 [[nodiscard]] Facts facts_of_times(const Timeline& timeline);
 
 /// Kinds of ops on the critical path, with their time, and what lies between them.

@@ -116,7 +116,7 @@ Section scenarios_section(const Run& run, const ScenarioSummary& scenarios) {
   return section;
 }
 
-/// What a model's run trains and holds. Nothing where the run is of no model, or of measured times alone.
+/// Rates and memory of a model's run; nullopt if the run is of no model, or of measured times alone.
 std::optional<Section> model_section(const Run& run) {
   const std::optional<TrainingRates> rates = training_rates(run);
   if (!rates) return std::nullopt;
@@ -194,7 +194,7 @@ std::string origin_of(const io::EffectiveConfig& config, const std::string& key)
   return "given";
 }
 
-/// Of what stands at `path`, "" for the whole; `origin` is no value of the run.
+/// Adds the rows of the value at `path`, "" for the whole; `origin` is no value of the run.
 void add_rows(const io::EffectiveConfig& config, const io::Value& value, const std::string& path,
               PageTable& table) {
   if (value.is(io::ValueKind::Object)) {

@@ -11,7 +11,7 @@
 
 namespace pipeloom::study::page {
 
-/// What the page will be written as: Markdown has no pictures, and short tables.
+/// Format of the page: Markdown has no pictures, and short tables.
 enum class Medium : unsigned char { Html, Markdown };
 
 /// Simulated: makespan, bubble, memory and limit, bound, the largest cause of idle time in a sentence; timeline; memory; idle causes; ranks;

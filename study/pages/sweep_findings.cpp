@@ -43,12 +43,12 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What was asked, completed by what the result has.
+/// The question, completed from the result.
 struct Asked {
   std::vector<std::string> metrics;  ///< one, or two and more
   sweep::ValueUnits units;
   std::vector<Row> rows;
-  /// Where points differ in what nobody decides: the ranking is of these.
+  /// Set if points differ in values that are given, not decided: the ranking is of these.
   std::optional<sweep::Decisions> decisions;
   Front front;
 
@@ -150,7 +150,7 @@ std::string ranking_by_time(const ResultTable& table) {
   return "";
 }
 
-/// What the reader must know before believing the rest.
+/// Remarks that the reader needs before trusting the rest.
 void add_remarks(const ResultTable& table, const SweepQuestion& question, const Asked& asked,
                  std::vector<Block>& lead) {
   const sweep::Header& header = table.header();
@@ -181,7 +181,7 @@ void add_remarks(const ResultTable& table, const SweepQuestion& question, const 
         Tone::Muted});
 }
 
-/// What was ranked, where that is no single points.
+/// Says what was ranked, if that is not single points.
 void add_environments(const Asked& asked, const SweepQuestion& question, std::vector<Block>& lead) {
   if (!asked.decisions || !asked.has_choice()) return;
   const sweep::Decisions& found = *asked.decisions;
@@ -262,7 +262,7 @@ void add_map(const ResultTable& table, const SweepQuestion& question, const Aske
 
 void add_best(const ResultTable& all, const SweepQuestion& question, const Asked& asked,
               const std::string& id, std::vector<Section>& out) {
-  // What is best in each environment is an answer; which environment is best is none.
+  // The best choice in each environment is an answer; the best environment is none.
   const bool by_environment = asked.decisions && holds(asked.decisions->keys, question.group_by);
   if (asked.metrics.empty() || asked.rows.empty() || (!by_environment && !asked.has_choice())) return;
   const ResultTable& table = by_environment ? all : asked.ranked(all);

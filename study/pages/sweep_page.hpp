@@ -14,7 +14,7 @@
 
 namespace pipeloom::study::page {
 
-/// What is asked of a sweep. Everything may be empty.
+/// Question about a sweep. Everything may be empty.
 struct SweepQuestion {
   /// Conditions that all must hold (study/text/expression.hpp) over keys, metrics, 'status' and 'point'.
   std::vector<std::string> where;
@@ -24,7 +24,7 @@ struct SweepQuestion {
   std::string x;
   std::string y;
   std::string winner;
-  /// What stands for a decision whose points differ in costs, links or hardware, and keys of those that are decisions all the same.
+  /// The value of a decision whose points differ in costs, links or hardware, and the keys of those that are decisions all the same.
   sweep::Over over = sweep::Over::Mean;
   std::vector<std::string> decided;
   /// Best points of each value of this key.

@@ -72,7 +72,7 @@ Figure draw_cause_bars(const std::vector<CauseBar>& bars, TimeUnit unit, const s
     longest = std::max(longest, bar.causes.total());
   }
   left += 10;
-  const double right = 150;  // the sum behind each bar
+  const double right = 150;  // the sum after each bar
   const double scale = (kWidth - left - right) / static_cast<double>(longest);
   const double height = kPitch * static_cast<double>(bars.size());
   std::string out = fmt::format(

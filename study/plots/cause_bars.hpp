@@ -15,7 +15,7 @@ namespace pipeloom::study::page {
 struct CauseBar {
   std::string label;
   CauseSums causes;
-  /// What the bar is a part of: time of a rank, or of all ranks. Bars of equal wholes can be compared by length.
+  /// The whole of which the bar is a part: time of a rank, or of all ranks. Bars of equal wholes can be compared by length.
   TickSum whole;
 };
 

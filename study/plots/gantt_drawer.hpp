@@ -51,8 +51,8 @@ class SpanPath {
   std::size_t count_ = 0;
 };
 
-/// Bars side by side as one outline from a common ground: no seams between them, and a word per change of height. What is higher is
-/// painted before what is lower, so that kinds stand one above the other.
+/// Bars side by side as one outline from a common ground: no seams between them, and a word per change of height. Higher bars are
+/// painted before lower ones, so that kinds are stacked.
 class BarOutline {
  public:
   void add(double ground, std::int64_t x, std::int64_t end, double top) {
@@ -121,7 +121,7 @@ class GanttDrawer {
                Ticks capacity);
   void flush_bars(const draw::Row& row, BarOutlines& outlines);
   void draw_shared_row(const draw::Row& row);
-  /// What is thinner than a pixel where everything is shown, yet stands alone: an op among idle time, a gap among ops.
+  /// Draws ops and gaps that are thinner than a pixel where everything is shown, if isolated: an op among idle time, a gap among ops.
   void draw_hairs(const draw::Row& row, const tracks::TimelineIndex& lane,
                   const std::vector<tracks::Mark>& marks);
   void draw_idle(const draw::Row& row);

@@ -1,10 +1,10 @@
 #pragma once
 
-// A timeline as inline SVG: what every rank ran when, and why it stood still.
+// A timeline as inline SVG: the ops of every rank over time, and the causes of its idle time.
 //
 // The size of the file follows the picture, not the run. Up to kMostBoxes ops each is a box with a text to hover; up to kMostPathOps each
 // is there with its own place and length, one path per rank and kind; beyond, and where ops are too short to be told apart, bins show how
-// busy a rank was. An op or a gap too thin to be seen is drawn a pixel wide where it stands alone.
+// busy a rank was. An op or a gap too thin to be seen is drawn a pixel wide if it is isolated.
 
 #include <cstddef>
 #include <optional>

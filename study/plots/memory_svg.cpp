@@ -34,7 +34,7 @@ std::vector<CurvePoint> thinned(const std::vector<MemoryStep>& curve, Span range
       out.push_back({x, step.bytes});
       continue;
     }
-    // Highest, lowest, last: which comes first within a third of a pixel nobody sees.
+    // Highest, lowest, last: their order within a third of a pixel is not visible.
     CurvePoint& high = out[out.size() - 3];
     CurvePoint& low = out[out.size() - 2];
     CurvePoint& last = out.back();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every rank holds over time, with the limit, as inline SVG.
+// Memory of every rank over time, with the limit, as inline SVG.
 
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ struct PlacedPoint {
   sweep::Row row = 0;
 };
 
-/// Points of one series within a square; a point that stands alone is one too.
+/// Points of one series within a square; an isolated point is one too.
 struct PointHeap {
   PlacedPoint first;
   std::size_t count = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tells points of a picture apart: the values of one key, each with a colour and the shape of its mark.
+// Series that tell points of a picture apart: the values of one key, each with a colour and the shape of its mark.
 
 #include <cstddef>
 #include <string>

@@ -67,7 +67,7 @@ class MapPicture {
   static constexpr double kTwoLines = 58;
 
   [[nodiscard]] double x_at(std::size_t x) const { return left_ + static_cast<double>(x) * cell_width_; }
-  /// Larger values stand higher, as on any axis.
+  /// Larger values are higher, as on any axis.
   [[nodiscard]] double y_at(std::size_t y) const {
     return top_ + static_cast<double>(map_.y.values.size() - 1 - y) * cell_height_;
   }

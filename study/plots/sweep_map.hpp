@@ -15,21 +15,21 @@ namespace pipeloom::study::page {
 [[nodiscard]] std::string letters_of(std::size_t contender);
 
 /// A whole <svg>: a cell per pair of values, with the winner's name and value where these fit, else its letters. Ties are hatched and
-/// name how many share the best. Cells that nobody won are crossed out where no point has an answer, have a dash where the page's conditions
+/// name how many share the best. Cells without a winner are crossed out where no point has an answer, have a dash where the page's conditions
 /// leave all of them out, and a dotted frame where the grid has no point. At most kMaxMapValues squared cells, whatever the sweep's size.
 [[nodiscard]] std::string map_svg(const sweep::ResultTable& table, const sweep::WinnerMap& map);
 
-/// "no point has an answer": why nobody won a cell of this kind.
+/// "no point has an answer": why a cell of this kind has no winner.
 [[nodiscard]] std::string words_of(const sweep::WinnerMap& map, sweep::CellKind kind);
 
-/// What the marks of map_svg() mean, as sentences with a blank before each: of those that this map has.
+/// Meaning of the marks of map_svg() that this map has, as sentences with a blank before each.
 [[nodiscard]] std::string map_signs(const sweep::WinnerMap& map);
 
 /// The same in letters, a line per value of y, the largest first; wins_table() says what its signs mean.
 [[nodiscard]] std::string map_text(const sweep::WinnerMap& map);
 
-/// Who won how many cells: a row per contender that won any, with its colour and letters; then a row for each reason why nobody did. At most
-/// kMaxContenderRows contenders.
+/// Number of cells that each contender won: a row per contender that won any, with its colour and letters; then a row for each reason why
+/// cells have no winner. At most kMaxContenderRows contenders.
 [[nodiscard]] PageTable wins_table(const sweep::WinnerMap& map);
 inline constexpr std::size_t kMaxContenderRows = 40;
 

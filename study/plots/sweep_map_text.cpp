@@ -1,4 +1,4 @@
-// What a winner map says in letters and words.
+// A winner map in letters and words.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ using sweep::CellKind;
 using sweep::MapCell;
 using sweep::WinnerMap;
 
-/// What cells say that nobody won. A picture draws the same signs.
+/// Signs of cells that have no winner. A picture draws the same signs.
 struct EmptyCells {
   CellKind kind;
   std::string_view sign;
@@ -30,7 +30,7 @@ std::size_t count_of(const WinnerMap& map, CellKind kind) {
       map.cells.begin(), map.cells.end(), [kind](const MapCell& cell) { return kind_of(cell) == kind; }));
 }
 
-/// Fixed width: letters, "=" behind them for a tie, else the sign of kEmptyCells.
+/// Fixed width: letters, "=" after them for a tie, else the sign of kEmptyCells.
 std::string cell_letters(const MapCell& cell) {
   for (const EmptyCells& empty : kEmptyCells)
     if (empty.kind == kind_of(cell)) return std::string(empty.sign);

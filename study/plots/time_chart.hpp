@@ -46,7 +46,7 @@ struct TimeChart {
   std::string numbers;
 };
 
-/// Where the plot's top stands in the picture.
+/// Top of the plot in the picture.
 inline constexpr double kPlotY = 6;
 
 /// The <svg>.

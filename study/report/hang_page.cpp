@@ -97,7 +97,7 @@ std::vector<std::string> cell_texts(std::span<const Action> row) {
   return texts;
 }
 
-/// The last steps of a dry run, and what each rank stands at in the end.
+/// The last steps of a dry run, and the action at which each rank is blocked in the end.
 HangGrid lowered_grid(const ActionLists& lists, const torch::DryRun& run, int ranks, std::size_t steps) {
   HangGrid grid;
   grid.first_step = run.steps > steps ? run.steps - steps : 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a schedule hangs, as a page of text: the steps before it stands still, who waits for whom, and what would let it run.
+// Page of text on why a schedule hangs: its last steps, which rank waits for which, and a setting with which it runs.
 
 #include <string>
 #include <vector>

@@ -52,7 +52,7 @@ Known headroom(N run) {
   return left ? Known(MetricValue(TickSum(*left))) : std::nullopt;
 }
 
-/// What a step of a model trains in its time.
+/// Rate at which a step of a model trains.
 template <auto of>
 Known rate(N run) {
   if (run.metrics == nullptr || run.training == nullptr) return std::nullopt;

@@ -24,14 +24,14 @@
 
 namespace pipeloom::study {
 
-/// What a timeline alone tells, of its first step.
+/// Facts about a timeline's first step, from the timeline alone.
 struct TimelineFacts {
   Ticks makespan = 0;
   TickSum busy;  ///< over ranks; a group counts once, copies not
   TickSum idle;  ///< ranks * makespan - busy
 };
 
-/// A view: what it points at outlives it. Null where a run does not know it. Not for several threads: facts() keeps what it worked out.
+/// A view: the objects that it points to must outlive it. Null where a run lacks them. Not thread-safe: facts() keeps its result.
 struct RunNumbers {
   const Metrics* metrics = nullptr;    ///< of simulated runs
   const Timeline* timeline = nullptr;  ///< REQUIRES: there where `metrics` is not
@@ -58,14 +58,14 @@ enum class Unit : unsigned char { Time, Bytes, Ratio, Count, PerSecond };
 /// "time_unit", "bytes", "ratio", "count" or "per_second", as files spell it.
 [[nodiscard]] std::string_view name_of(Unit unit);
 
-/// What a sweep must work out for a metric at every point.
+/// Numbers that a sweep must compute for a metric at every point.
 enum class Needs : unsigned char {
   Timeline,   ///< a makespan and the work of ranks: known of measured runs as well
   Totals,     ///< sums over the ops of ranks
   Peaks,      ///< live activations
   Bytes,      ///< peaks in bytes
   Steady,     ///< the period of the repeated schedule
-  Rates,      ///< that, and what a step of a model trains
+  Rates,      ///< that, and the rates at which a step of a model trains
   Bound,      ///< a bound over all orders
   Idle,       ///< why ranks are idle; sweeps do not ask for it
   Scenarios,  ///< the step many times, with durations that vary
@@ -74,7 +74,7 @@ enum class Needs : unsigned char {
 /// Ticks, units of a MemoryModel or a count; a double is a ratio or a rate.
 using MetricValue = std::variant<TickSum, double>;
 
-/// Times of one page: real ones with their unit, abstract ones with as many decimals each, so that they stand below each other.
+/// Times of one page: real ones with their unit, abstract ones with the same number of decimals, so that they align in a column.
 class PageTimes {
  public:
   explicit PageTimes(TimeUnit unit) : unit_(unit), format_(unit) {}
@@ -112,7 +112,7 @@ struct Metric {
   std::int8_t edited = 0;  ///< place in what the window tells of a schedule under edit
 
   bool share = false;  ///< a ratio that is at most 1
-  /// What the third column of `simulate` and the notes of pages say.
+  /// Text of the third column of `simulate` and of the notes of pages.
   std::string (*note)(const RunNumbers&, const PageTimes&) = nullptr;
   /// The sentence that the window shows for it.
   std::string_view sentence = {};
@@ -137,7 +137,7 @@ struct Metric {
 /// The rows with a place in `list`, in its order: listed(&Metric::summary).
 [[nodiscard]] std::vector<const Metric*> listed(std::int8_t Metric::*list,
                                                 std::span<const Metric> table = all_metrics());
-/// What the lower bound of such steps is a bound on: the makespan, or the period of steps that overlap.
+/// The metric that the lower bound of such steps bounds: the makespan, or the period of steps that overlap.
 [[nodiscard]] const Metric& bounded_metric(const Steps& steps);
 
 /// As the report writes it: exact decimals in `unit` for times, bytes whole where they are, the shortest text that reads back for ratios.
@@ -152,7 +152,7 @@ struct Metric {
 [[nodiscard]] std::string text_of(const Metric& metric, const RunNumbers& run, TimeUnit unit);
 [[nodiscard]] std::string text_of(const Metric& metric, const Run& run);
 
-// What metrics are read from (study/report/metric.hpp): the parts of a run that hold its numbers, as far as they are known.
+// Sources of metrics (study/report/metric.hpp): the parts of a run that hold its numbers, as far as they are known.
 
 [[nodiscard]] TimelineFacts facts_of(const Timeline& timeline);
 

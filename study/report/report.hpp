@@ -11,7 +11,7 @@
 
 namespace pipeloom::study {
 
-/// What a report carries besides the numbers.
+/// Parts of a report in addition to the numbers.
 struct ReportParts {
   bool orders = false;
   bool timeline = false;

@@ -15,7 +15,7 @@ namespace pipeloom::study {
 
 /// Reports and tables of runs with more ops leave roots out: finding them takes O(ops) and 16 bytes of each.
 inline constexpr std::size_t kMostReportedRootOps = std::size_t{1} << 17;
-/// A sentence names at most so many, and none below this share of the idle time after the first.
+/// A sentence names at most kMostRootsListed roots; after the first, none below a share of kSmallRoot of the idle time.
 inline constexpr std::size_t kMostRootsListed = 3;
 inline constexpr double kSmallRoot = 0.05;
 

@@ -81,14 +81,14 @@ std::vector<IdleCause> shown_causes(const Metrics& metrics, bool everything) {
   return shown;
 }
 
-/// Whether any rank holds something else than one unit per live activation, the default.
+/// True if any rank holds something other than one unit per live activation, the default.
 bool has_activation_bytes(const Metrics& metrics) {
   return std::any_of(metrics.ranks.begin(), metrics.ranks.end(), [](const RankMetrics& rank) {
     return rank.memory.peak_activation_bytes != rank.memory.peak_live;
   });
 }
 
-/// Whether the total differs anywhere from the activations, so that both are worth a column.
+/// True if the total differs anywhere from the activations, so that both are worth a column.
 bool has_other_bytes(const Metrics& metrics) {
   return std::any_of(metrics.ranks.begin(), metrics.ranks.end(), [](const RankMetrics& rank) {
     return rank.memory.peak_bytes != rank.memory.peak_activation_bytes;
@@ -190,8 +190,8 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
 
 namespace {
 
-/// Whether each of a rank's several stages takes the times given for one, because nothing else was said: beside a schedule of one stage a rank
-/// the work is then another.
+/// True if each of a rank's several stages takes the times given for one, because costs.per has its default: the work then differs from that of
+/// a schedule with one stage per rank.
 bool repeats_costs(const Run& run) {
   const auto& origins = run.effective->origins;
   return run.effective->chunks.value_or(1) > 1 && run.model == nullptr &&

@@ -42,11 +42,11 @@ struct SummaryStyle {
 
 /// Mean and quantiles of makespan and bubble over scenarios.
 [[nodiscard]] Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit);
-/// What the step hangs on: the first few of stages, ranks, kinds of op and links, or `everything`.
+/// The parts to which the step is most sensitive: the first few of stages, ranks, kinds of op and links, or `everything`.
 [[nodiscard]] Table sensitivity_table(const ScenarioSummary& scenarios, bool everything);
 /// "1,000 scenarios, seed 0".
 [[nodiscard]] std::string scenario_title(const ScenarioSummary& scenarios);
-/// How long steps take over scenarios, and what they hang on most: a title and the two tables.
+/// The times of steps over scenarios, and the parts to which they are most sensitive: a title and the two tables.
 [[nodiscard]] std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit,
                                         const SummaryStyle& style);
 

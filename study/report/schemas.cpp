@@ -44,7 +44,7 @@ std::string type_of(const Metric& metric) {
     case Unit::PerSecond:
       break;
   }
-  // What a limit leaves is below 0 where more is needed.
+  // The headroom of a limit is negative where more is needed.
   if (metric.unit == Unit::Bytes && metric.better == Better::Higher) return R"({"type": "number"})";
   return fmt::format(R"({{"type": "number", "minimum": 0{}}})", most);
 }

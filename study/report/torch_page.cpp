@@ -98,7 +98,7 @@ std::string loaded_line(const TorchFindings& findings, const ReleaseVerdict& rel
   return out + fmt::format("; its messages meet after {} of a dry run", steps_text(findings.dry_run->steps));
 }
 
-/// What the releases say, each answer with the names of those that give it.
+/// The answers of the releases, each with the names of the releases that give it.
 std::string answers(const TorchFindings& findings, bool loading) {
   std::vector<std::pair<std::string, std::string>> found;  // answer, names
   for (const ReleaseVerdict& release : findings.releases) {
@@ -230,7 +230,7 @@ namespace {
 
 using torch::Target;
 
-/// Whether the two load and run every file alike.
+/// True if the two load and run every file alike.
 bool same_rules(Target a, Target b) {
   const auto between = [](Target target) { return target >= Target::V210 && target <= Target::V214; };
   return between(a) && between(b);

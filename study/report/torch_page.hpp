@@ -1,6 +1,6 @@
 #pragma once
 
-// What PyTorch would make of its own schedule files, as text: said next to our verdict.
+// PyTorch's verdict on its own schedule files, as text: shown next to our verdict.
 
 #include <optional>
 #include <string>
@@ -16,11 +16,11 @@
 
 namespace pipeloom::study {
 
-/// What one release makes of a file.
+/// Verdict of one release on a file.
 struct ReleaseVerdict {
   torch::Target target = torch::Target::V215;
   torch::Verdict verdict;
-  /// What goes wrong in that release although it loads the file, and not in every release.
+  /// Errors in that release although it loads the file; only those that not every release has.
   std::vector<torch::Lint> lints;
 
   [[nodiscard]] bool ok() const { return verdict.ok() && lints.empty(); }
@@ -40,18 +40,18 @@ struct TorchFindings {
   std::vector<torch::Lint> lints;
   /// Of the lowered form only.
   std::optional<torch::DryRun> dry_run;
-  /// It gets stuck only because receives keep their order: one that posts them and goes on comes to its end, with every
+  /// It gets stuck only because receives keep their order: a run that posts them and goes on reaches its end, with every
   /// message where it belongs.
   bool posted_runs = false;
 
   /// The messages of a lowered file never meet.
   [[nodiscard]] bool hangs() const { return dry_run && dry_run->stuck; }
-  /// What is wrong with the actions that are no computations: our verdict, since PyTorch does not look.
+  /// Number of errors in the actions that are no computations: our verdict, since PyTorch does not check them.
   [[nodiscard]] std::size_t problems() const { return lints.size() + (hangs() ? 1 : 0); }
   [[nodiscard]] bool ok() const { return verdict.ok() && problems() == 0; }
   /// Where the problems are ones: "" everywhere, " with FSDP", " on a communicator that keeps order (NCCL); gloo runs it".
   [[nodiscard]] std::string_view where_wrong() const;
-  /// Whether PyTorch runs the diagnostic's op a second time without harm: a forward of the first stage in a lowered file.
+  /// True if PyTorch runs the diagnostic's op a second time without harm: a forward of the first stage in a lowered file.
   [[nodiscard]] bool is_harmless(const Diagnostic& diagnostic) const;
 };
 
@@ -74,7 +74,7 @@ struct TorchFindings {
 [[nodiscard]] std::string_view hang_code(const TorchFindings& findings);
 [[nodiscard]] std::string hang_text(const TorchFindings& findings);
 
-/// What is wrong with messages and parameters.
+/// Errors in messages and parameters.
 [[nodiscard]] std::vector<Finding> torch_lint(const TorchFindings& findings, const std::string& text);
 /// The same, one line each with its place.
 [[nodiscard]] std::string torch_problems(const TorchFindings& findings, const std::string& text);

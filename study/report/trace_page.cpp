@@ -21,7 +21,7 @@ std::string_view name_of(io::TimesOf times) {
   return "device";
 }
 
-/// Whether the ranges of a rank hold waits.
+/// Says if the ranges of a rank include waits.
 std::string waits_text(const io::RankVerdict& rank) {
   if (rank.times_of == io::TimesOf::Device) return "ranges without waits";
   if (rank.times_of == io::TimesOf::HostOfDevice)

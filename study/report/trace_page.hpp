@@ -1,6 +1,6 @@
 #pragma once
 
-// What a trace of a real run is, rank by rank, before anybody asks it something.
+// Description of a trace of a real run, rank by rank.
 
 #include <string>
 

@@ -85,8 +85,8 @@ std::optional<Digits> digits_of(const std::string& text) {
   return out.digits.empty() ? Digits{} : out;
 }
 
-/// Whether two texts say the same number. A program that wrote the file anew may have kept a double of a fraction, but whole numbers are
-/// compared digit by digit.
+/// True if two texts are the same number. A program that rewrote the file may have kept a fraction as a double, but whole numbers are compared
+/// digit by digit.
 bool same_number(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const auto x = digits_of(a);

@@ -21,7 +21,7 @@ namespace pipeloom::study {
 /// Rows in name order, one metric per line: a change of one number is a change of one line.
 void write_baseline(std::ostream& out, const std::map<std::string, CaseResult>& rows);
 
-/// What is different between a case's row and what it gives now. A metric counts as changed if it moved by more than
+/// Changes between a case's row and its present result. A metric counts as changed if it moved by more than
 /// max(absolute, relative * |before|); equal numbers are never a change, however they are written. The fingerprint of times is not compared if a metric
 /// in time units has a tolerance: times are then allowed to move.
 [[nodiscard]] std::vector<Change> compare_rows(const CaseResult& before, const CaseResult& after,

@@ -59,7 +59,7 @@ int telling(const Change& change) {
   return change.verdict == Verdict::Changed ? 3 : 4;
 }
 
-/// The explanation of what is compared besides metrics.
+/// The meaning of a change that is of no metric.
 std::string_view meaning_of(const Change& change) {
   if (change.what == "orders") return "the queues of ops";
   if (change.what == "timeline") return "starts and ends of ops";

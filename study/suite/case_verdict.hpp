@@ -1,6 +1,6 @@
 #pragma once
 
-// What a check says about each case, in words: shared by every output of the gate.
+// Verdict of a check on each case, in words: shared by every output of the gate.
 
 #include <string>
 #include <string_view>
@@ -50,7 +50,7 @@ struct CaseVerdict {
 [[nodiscard]] std::string sentence(const CheckResult& result, const Change& change);
 /// One line on a case that is not Fine: what is wrong, or its worst change and how many more there are.
 [[nodiscard]] std::string headline(const CheckResult& result, const CaseVerdict& verdict);
-/// Everything on a case that is not Fine, a line each: the status that nobody expects, then every change.
+/// Everything on a case that is not Fine, a line each: the unexpected status, then every change.
 [[nodiscard]] std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict& verdict);
 
 /// "expected ok, got illegal: <error line>", or "bubble_ratio is 0.2727, above its limit of 0.2". REQUIRES: !row.as_expected().

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be wrong with a configuration or a schedule, by name: the rules of a linter.
+// Possible errors of a configuration or a schedule, by name: the rules of a linter.
 
 #include <span>
 #include <string_view>

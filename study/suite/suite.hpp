@@ -26,7 +26,7 @@ struct SuiteCase {
   std::string name;
   /// The configuration with the case's "set" applied and its costs file in place; for a schedule file, its costs.
   io::Document config;
-  /// Path of the file that holds the configuration, or "" for one that stands in the suite.
+  /// Path of the file that holds the configuration, or "" for one in the suite itself.
   std::string config_file;
   /// Path of a schedule file, or "".
   std::string schedule_file;
@@ -52,10 +52,10 @@ struct Suite {
 /// schedule if the file holds one, else of the configuration. Throws InputError for anything unknown, duplicate names, limits of
 /// metrics that the suite does not list, and globs that match nothing. A case whose file cannot be read is there, and broken.
 [[nodiscard]] Suite read_suite(const std::string& path);
-/// The same for a text that is read already; `path` is where it stands.
+/// The same for a text that is already read from `path`.
 [[nodiscard]] Suite parse_suite(const io::Document& document, const std::string& path);
 
-/// What one case gave. What comes before `error` is also a row of the baseline.
+/// Result of one case. The fields before `error` are also a row of the baseline.
 struct CaseResult {
   std::string name;
   std::string input;  ///< fingerprint (study/text/fingerprint.hpp) of configuration and schedule files
@@ -69,7 +69,7 @@ struct CaseResult {
   std::string expect = "ok";
   Where where;                    ///< of the case in the suite
   std::string time_unit;          ///< "ms"; "" if it did not run
-  std::vector<Finding> findings;  ///< all that is wrong; none if status is "ok" and all limits hold
+  std::vector<Finding> findings;  ///< all errors; none if status is "ok" and all limits hold
   /// "bubble_ratio is 0.2727, above its limit of 0.2": of each metric beyond its limit.
   std::vector<std::string> over_limits;
 
@@ -129,7 +129,7 @@ struct CheckOptions {
 /// Returns what changed.
 [[nodiscard]] CheckResult update_baseline(const Suite& suite, const CheckOptions& options);
 
-/// True if `text` matches a pattern in which * stands for any text and ? for one character.
+/// True if `text` matches a pattern in which * matches any text and ? one character.
 [[nodiscard]] bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace pipeloom::study

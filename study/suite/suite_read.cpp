@@ -54,7 +54,7 @@ void require_version(const Value& root) {
 
 double read_tolerance_number(const Value& value, const std::string& what) {
   require(value, ValueKind::Number, what);
-  // What is too small for a double is 0, as everywhere.
+  // A number too small for a double is 0, as everywhere.
   const double number = std::strtod(value.text().c_str(), nullptr);
   if (!(number >= 0))
     throw InputError(value.where(), fmt::format("{} is {}; it must be 0 or more", what, value.described()));
@@ -142,7 +142,7 @@ class CaseReader {
     }
   }
 
-  /// Regular files, also behind symbolic links; links that lead nowhere are none.
+  /// Regular files, and symbolic links to them; links that lead nowhere are left out.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder, const Value& glob) {
     std::vector<std::filesystem::path> found;
     std::error_code error;
@@ -179,7 +179,7 @@ class CaseReader {
     }
   }
 
-  /// What refuses a file of one case must not keep the others from their results.
+  /// Keeps an error in a file of one case in `one.broken`, so that the other cases still have results.
   template <class Read>
   static void keep_broken(SuiteCase& one, const Read& read) {
     if (one.broken) return;

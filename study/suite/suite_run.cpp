@@ -88,7 +88,7 @@ void evaluate_file(const SuiteCase& one, const std::string& text, const std::vec
          metrics, out);
 }
 
-/// What refuses a case says what became of it. Throws it again if it says nothing about any input.
+/// Records the error that refuses a case as its status. Rethrows an error that is not about the input.
 void record_error(const SuiteCase& one, const Error& error, CaseResult& out) {
   const Status status = status_of(error);
   if (error.exit_code() != ExitCode::BadInput) throw;

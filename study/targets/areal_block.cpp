@@ -18,7 +18,7 @@ std::string backend(const Taken& taken) {
   return out;
 }
 
-/// A block of YAML: keys below `actor`, and those of its groups behind.
+/// A block of YAML: keys below `actor`, and after them those of its groups.
 class YamlLines {
  public:
   YamlLines(ToRun& out, std::string group, int blanks)

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is to be pasted, one target's language a file.
+// Texts to paste, one file for the language of each target.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace pipeloom::study {
 
-/// What was found of a deployment that a target takes.
+/// A deployment that a target takes, with the findings about it.
 struct Taken {
   const Target& target;
   const Deployment& deployment;
@@ -32,11 +32,11 @@ struct Taken {
 [[nodiscard]] ToRun areal_block(const Taken& taken);
 [[nodiscard]] ToRun megatron_block(const Taken& taken);
 
-/// What I and W apart need of PyTorch, with what that costs as far as it is known.
+/// The requirements on PyTorch of a backward split into I and W, with their cost as far as it is known.
 [[nodiscard]] std::string compile_need(const Taken& taken);
-/// That the order has to be written to the file, where nobody said so yet; "" otherwise.
+/// That the order has to be written to a file, unless that is asked for already; "" otherwise.
 [[nodiscard]] std::string file_need(const Taken& taken);
-/// FSDP shares out weights, gradients and states; what the numbers are of where that is not what was counted. "" otherwise.
+/// That FSDP shards weights, gradients and states, and the ZeRO stage that the numbers assume, if that is another. "" otherwise.
 [[nodiscard]] std::string sharding_need(const Taken& taken);
 
 /// That embedding and head have to have weights of their own, where the model's are shared and the target refuses that beside a pipeline. "" otherwise.

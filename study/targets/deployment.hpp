@@ -1,6 +1,6 @@
 #pragma once
 
-// What is to run on a target: the order, its stages' layers, and everything beside them that a framework has to be told.
+// A run for a target: the order, its stages' layers, and everything else that a framework has to be told.
 
 #include <memory>
 #include <string>
@@ -27,14 +27,14 @@ struct Deployment {
   std::vector<int> layers = {};
   std::shared_ptr<const model::Model> model = {};  ///< null: not known
   model::Split split = {};                         ///< tp, cp, ep, dp, ZeRO, samples; of a model only
-  std::string order_file = {};                     ///< where the order is written, "" where nobody said
+  std::string order_file = {};                     ///< where the order is written, "" if that is not given
 
-  /// Whether whole forwards run again, and whether these or modules of them do.
+  /// True if whole forwards (any forwards, or modules of them) run again.
   [[nodiscard]] bool recomputes_all() const { return recompute.on; }
   [[nodiscard]] bool recomputes() const { return recompute.on || !recompute.modules.empty(); }
   /// Encoder layers of the model, which are the first of `layers`.
   [[nodiscard]] int encoder_layers() const;
-  /// What each stage holds. REQUIRES: layers are known.
+  /// Content of each stage. REQUIRES: layers are known.
   [[nodiscard]] std::vector<layout::StageContent> contents() const;
 };
 

@@ -32,7 +32,7 @@ std::optional<std::vector<int>> weighted(int layers, int stages, const WeightedW
   }
 }
 
-/// Layers per stage with which the rule makes so many stages of so much work; nothing where no number does.
+/// Layers per stage with which the rule makes `stages` stages of `work`; nullopt if no number does.
 std::optional<int> per_stage(int work, int stages) {
   const int least = (work + stages - 1) / stages;
   return (work + least - 1) / least == stages ? std::optional(least) : std::nullopt;
@@ -93,7 +93,7 @@ LayersTold told_by_weights(const Target& target, const Deployment& deployment) {
   return out;
 }
 
-/// All encoder layers on the first stage, where a framework keeps them as one module, and `decoder` behind them.
+/// All encoder layers on the first stage, where a framework keeps them as one module, and `decoder` after them.
 std::vector<int> with_tower(std::vector<int> decoder, int encoder) {
   decoder.front() += encoder;
   return decoder;
@@ -148,7 +148,7 @@ std::string pattern_of(const model::Model& model, const std::vector<int>& layers
   return out;
 }
 
-/// What Megatron-LM makes of so many layers when it is told nothing; nothing where it refuses.
+/// Megatron-LM's default split of that number of layers; nullopt if it refuses.
 std::optional<std::vector<int>> even(int layers, const Placement& placement) {
   try {
     return layout::even_split({.layers = layers, .ranks = placement.ranks(), .chunks = placement.chunks()});

@@ -40,7 +40,7 @@ struct LayersTold {
 /// Why no layout string says these stages, or "": encoders have no letters, a hybrid model has a pattern instead, and stage k must be on
 /// rank k mod p.
 [[nodiscard]] std::string layout_string_refusal(const Deployment& deployment);
-/// The same of a model with so many encoder layers.
+/// The same for a model with that number of encoder layers.
 [[nodiscard]] std::string layout_string_refusal(int encoder_layers, bool hybrid, const Placement& placement);
 
 }  // namespace pipeloom::study

@@ -26,7 +26,7 @@ int first_group(const Schedule& order) {
   return count;
 }
 
-/// Whether both queues hold the same ops in the same groups, apart from what options added to the second.
+/// True if both queues hold the same ops in the same groups, apart from ops that options added to the second.
 bool same_queue(std::span<const Op> made, std::span<const Op> planned) {
   std::size_t i = 0;
   for (const Op op : planned) {
@@ -75,12 +75,12 @@ bool takes_chunks(const OwnOrder& own, int chunks) {
   return chunks >= own.min_chunks && chunks <= own.max_chunks;
 }
 
-/// Whether the target makes this order on so many ranks: without a pipeline one microbatch comes after the other, as in 1F1B.
+/// True if the target makes this order on that number of ranks: without a pipeline one microbatch comes after the other, as in 1F1B.
 bool makes_on(const Target& target, const OwnOrder& own, int ranks) {
   return ranks > 1 || target.pipelines_one_rank || schedules::find(own.alias).generator->name == "1f1b";
 }
 
-/// What the target calls the registry's schedule; null where it has no word for it.
+/// The target's name for the registry's schedule; null if it has none.
 const OwnOrder* word_for(const Target& target, const std::string& schedule) {
   const auto found = std::ranges::find_if(target.orders, [&](const OwnOrder& own) {
     return schedules::find(own.alias).generator->name == schedule;

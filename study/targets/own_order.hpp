@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a framework's own order is the one that was planned. A framework is told a word and makes the order by rules of its own, so that the
-// word is worth something only where that order is the planned one, op by op.
+// Checks that a framework's own order is the planned one. A framework is told a word and makes the order by rules of its own, so that the word
+// is usable only if that order is the planned one, op by op.
 
 #include <optional>
 #include <string>

@@ -36,7 +36,7 @@ std::string schedule_line(const Taken& taken) {
                      single ? "stages[0]" : "stages", taken.microbatches());
 }
 
-/// What the stages' code has to do, as far as the numbers count on it.
+/// Adds the requirements on the stages' code that the numbers rely on.
 void add_stage_needs(const Taken& taken, std::vector<std::string>& needs) {
   const Deployment& deployment = taken.deployment;
   if (const int encoder = deployment.encoder_layers(); encoder > 0)

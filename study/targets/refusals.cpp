@@ -20,7 +20,7 @@ std::int64_t undivided_kv_heads(const model::Model& model, int tensor) {
   return 0;
 }
 
-/// Whether cp ranks share these heads out after tp: each has whole query heads, and whole key/value heads or equal copies of them.
+/// True if cp ranks can share these heads after tp: each has whole query heads, and whole key/value heads or equal copies of them.
 bool shares_heads(const model::Attention& attention, int tensor, int context) {
   const std::int64_t queries = attention.heads / tensor;
   const std::int64_t keys = attention.kv_heads / tensor;
@@ -69,7 +69,7 @@ bool has_mamba(const model::Model& model) {
   return std::ranges::any_of(model.kinds, [](const model::Layer& layer) { return layer.mamba.has_value(); });
 }
 
-/// Whether every R stands directly in front of its backward, where frameworks compute again.
+/// True if every R is directly in front of its backward, where frameworks recompute.
 bool recomputes_at_use(const Schedule& order) {
   for (Rank rank{0}; rank < Rank(order.ranks()); ++rank) {
     const auto queue = order.queue(rank);
@@ -83,7 +83,7 @@ bool recomputes_at_use(const Schedule& order) {
   return true;
 }
 
-/// Whether the last stage's forwards come in order: PyTorch keeps their losses by number of arrival.
+/// True if the last stage's forwards come in order: PyTorch keeps their losses by number of arrival.
 bool ends_in_order(const Schedule& order) {
   const Stage last(order.stages() - 1);
   int next = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a target cannot run or be told, apart from sizes of its own orders and from layers.
+// Deployments that a target cannot run or be told, apart from sizes of its own orders and from layers.
 
 #include <string>
 

@@ -118,7 +118,7 @@ constexpr std::array<Target, 8> kTargets = {{
 }};
 constexpr std::size_t kNewest = 4;
 
-/// Whether the name is the row's: its release is there, or left out where the row is the newest.
+/// True if the name is the row's: with its release, or without one if the row is the newest.
 bool is_called(const Target& target, std::string_view name, bool newest) {
   for (const std::string_view word : {target.package, target.name}) {
     if (newest && name == word) return true;

@@ -37,14 +37,14 @@ enum class LayerWords : std::uint8_t {
   Layout,    ///< a layout string
 };
 
-/// What a framework can be told to compute again in the backward.
+/// Parts that a framework can be told to recompute in the backward.
 enum class RecomputeWords : std::uint8_t {
   Code,     ///< the stages are the user's to build: any of them
   All,      ///< all layers of all stages
   Modules,  ///< all layers, or modules of them, of all stages
 };
 
-/// The code that writes what is to be pasted.
+/// The code that writes the text to paste.
 enum class Block : std::uint8_t { Python, Torchtitan, Areal, Megatron };
 
 struct Target {

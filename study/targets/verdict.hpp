@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a target runs what is planned, and what it has to be told.
+// Verdict on whether a target runs a plan, and the settings that it needs.
 
 #include <span>
 #include <string>
@@ -18,12 +18,12 @@ struct Setting {
   std::string value;
 };
 
-/// What is to be pasted, and what goes with it.
+/// Text to paste, and the rest that goes with it.
 struct ToRun {
   std::string text = {};                ///< lines of the target's own language; ends without a newline
   std::vector<Setting> settings = {};   ///< the same as keys and values, in the text's order
   std::vector<std::string> files = {};  ///< that the text names: the order
-  std::vector<std::string> needs = {};  ///< sentences: what the text cannot say
+  std::vector<std::string> needs = {};  ///< sentences on requirements that the text cannot express
 };
 
 struct TargetVerdict {
@@ -33,16 +33,16 @@ struct TargetVerdict {
       {};  ///< how the order is called there: "ZBVZeroBubble"; "" where it has no name or comes from a file
   bool from_file = false;
   bool layers_said = false;  ///< false: the target takes its own split
-  /// [stage]: the layers that it takes, where they are not those that are planned; what is planned has to be measured with these.
+  /// [stage]: the layers that it takes, if they differ from the planned ones; the plan has to be measured with these.
   std::vector<int> own_layers = {};
-  std::string why_own = {};  ///< why it cannot be told what is planned
+  std::string why_own = {};  ///< why it cannot be told the plan
   ToRun to_run = {};         ///< empty where it is not taken, or takes other layers
 
   [[nodiscard]] bool taken() const { return reason.empty(); }
 };
 
 /// An own order of the target is named only where that order is the planned one op by op; else the order comes from a file, where the target takes
-/// one. O(ops) for each own order with so many stages a rank.
+/// one. O(ops) for each own order with that number of stages per rank.
 [[nodiscard]] TargetVerdict verdict_of(const Target& target, const Deployment& deployment);
 
 /// The text of each that is taken under the target's name, indented, with what it needs; of the others why not.
@@ -51,7 +51,7 @@ struct TargetVerdict {
 /// "to_run": [..] of those that have something to paste. Lines are indented by two blanks.
 void write_to_run(io::JsonWriter& out, std::span<const TargetVerdict> verdicts);
 
-/// What a target does not run, or cannot be told.
+/// A candidate that a target does not run, or cannot be told.
 struct NotTaken {
   const Target* target = nullptr;
   std::string name;  ///< of the candidate

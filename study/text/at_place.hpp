@@ -11,7 +11,7 @@ namespace pipeloom::study {
 /// type; any other as it is. REQUIRES: called in a handler.
 [[noreturn]] void rethrow_at(const std::string& file);
 
-/// What `work()` gives; its errors as rethrow_at() has them. `file` may be "", which names nothing.
+/// Returns work(); rethrows its errors by rethrow_at(). `file` may be "", which names nothing.
 template <class Work>
 decltype(auto) at_place(const std::string& file, Work&& work) {
   try {

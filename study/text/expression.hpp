@@ -42,7 +42,7 @@ inline constexpr std::size_t kMaxExpressionLength = 4096;
 /// A parsed expression. Cheap to copy; evaluate() may be called from several threads at once.
 class Expression {
  public:
-  /// Throws InputError at `where` with the column inside the text: what was found, what may stand there; also for texts
+  /// Throws InputError at `where` with the column inside the text: what was found and what is allowed there; also for texts
   /// longer than kMaxExpressionLength or nested deeper than kMaxExpressionDepth.
   [[nodiscard]] static Expression parse(std::string_view text, const Where& where);
 

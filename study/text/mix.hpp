@@ -6,7 +6,7 @@
 
 namespace pipeloom::sweep {
 
-/// What its generator adds to its state for each number: 2^64 over the golden ratio.
+/// Increment of its generator's state for each number: 2^64 over the golden ratio.
 inline constexpr std::uint64_t kMixStep = 0x9E3779B97F4A7C15ULL;
 
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t state) {

@@ -33,7 +33,7 @@ std::string time_text(TickSum time, TimeUnit unit) {
     return (time < 0 ? "-" : "") + format.text(size);
   }
   TimeUnit shown = time == 0 ? unit : TimeUnit::Nanosecond;
-  // What rounds up to the next unit's one is shown there.
+  // A time that rounds up to 1 of the next unit is shown in that unit.
   for (const TimeUnit larger : {TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second})
     if (static_cast<double>(size) >= 0.99995 * static_cast<double>(ticks_per(larger))) shown = larger;
   const double value = to_double(time, shown);

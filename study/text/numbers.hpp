@@ -15,7 +15,7 @@
 
 namespace pipeloom::study {
 
-/// What stands for a number that is not known, in JSON.
+/// Text in JSON for a number that is not known.
 inline constexpr std::string_view kNoValue = "null";
 
 /// "4.734 s", "33.5 ms": four digits that count, in the largest unit that leaves at least one in front of the point; "33.0" for the abstract
@@ -32,7 +32,7 @@ inline constexpr std::string_view kNoValue = "null";
 /// "8.03 B", "12.5 M", "4,321": four digits that count, as people write parameters, tokens and rates of them.
 [[nodiscard]] std::string rate_text(double number);
 
-/// Times of one table with the same number of decimals, so that points stand below each other.
+/// Times of one table with the same number of decimals, so that their points align.
 ///
 ///   TimeFormat format(TimeUnit::Millisecond);
 ///   format.include(a); format.include(b);     // all values first
@@ -55,9 +55,9 @@ class TimeFormat {
   TickSum largest_;
 };
 
-// What limits leave, as people read it (sim/memory.hpp).
+// The headroom of limits, as text for people (sim/memory.hpp).
 
-/// What is left of its limit on the rank that has least left, negative where it holds more; nothing without a limit.
+/// Headroom of the rank that has least: its limit minus the bytes that it holds, which may be negative; nullopt without a limit.
 [[nodiscard]] std::optional<Bytes> headroom_of(const MemoryModel& model, const Metrics& metrics);
 /// "85.9 GB (80.0 GiB)", or the smallest and the largest where ranks differ. REQUIRES: a limit.
 [[nodiscard]] std::string limits_text(const MemoryModel& model);

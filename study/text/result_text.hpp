@@ -49,7 +49,7 @@ class LineScanner {
 void append_cell(std::string& out, std::string_view text);
 /// The cells of a line. Nothing for quotes that do not match.
 [[nodiscard]] std::optional<std::vector<std::string>> cells_of(std::string_view line);
-/// Whether a spreadsheet would calculate with a cell that is this text: what begins with = + - or @.
+/// True if a spreadsheet would calculate a cell of this text as a formula: it begins with = + - or @.
 [[nodiscard]] bool begins_a_formula(std::string_view text);
 /// A JSON value as the content of a cell: without its quotes if it is a text that reads as nothing else, for programs and spreadsheets.
 [[nodiscard]] std::string cell_of_json(std::string_view json);
@@ -59,7 +59,7 @@ void append_cell(std::string& out, std::string_view text);
 /// Lines of an open file, one after another.
 class LineSource {
  public:
-  /// `name` is the file's in messages. Does not own the descriptor, which is read from where it stands.
+  /// `name` is the file's in messages. Does not own the descriptor, which is read from its current offset.
   LineSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
   /// False at the end of the file. `line` comes without its end. Throws InputError if the file cannot be read.
   bool next(std::string& line);
