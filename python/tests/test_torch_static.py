@@ -546,7 +546,7 @@ def test_a_sharded_model_gathers_and_reduces_where_its_actions_stand() -> None:
 
 
 def test_page() -> None:
-    page = Path(__file__).parents[2] / "docs" / "python-torch.md"
+    page = Path(__file__).parents[2] / "docs" / "pytorch.md"
     text = page.read_text().replace("\n```", "\n\n```")
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
