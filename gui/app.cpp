@@ -22,7 +22,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Dear ImGui needs a frame to learn a window's size and another to place what depends on it.
+/// Dear ImGui needs a frame to learn a window's size and another to place the things that depend on it.
 constexpr int kSettlingFrames = 3;
 /// While nothing happens, parts may still look at the world (files that change) this often, in seconds.
 constexpr double kRest = 0.5;
@@ -37,7 +37,7 @@ bool is_modifier(Key key) {
   return key == Key::Shift || key == Key::Control || key == Key::Alt || key == Key::Super;
 }
 
-/// Lines instead of blocks: what is at rest has the colour of its panel, what the pointer is on is raised, one accent.
+/// Lines instead of blocks: a thing at rest has the colour of its panel, the one under the pointer is raised, one accent.
 void style_colours(const Skin& skin) {
   ImGuiStyle& style = ImGui::GetStyle();
   constexpr Rgba kNone = 0;

@@ -50,12 +50,12 @@ class App {
   [[nodiscard]] Session& session() { return ui_.session; }
   [[nodiscard]] Ui& ui() { return ui_; }
   [[nodiscard]] Platform& platform() { return *platform_; }
-  /// Where window, scripts and fuzzers put what happens.
+  /// The queue in which window, scripts and fuzzers put events.
   [[nodiscard]] InputQueue& input() { return input_; }
   [[nodiscard]] const FrameTimes& times() const { return times_; }
   FrameTimes& times() { return times_; }
 
-  /// One frame: takes what input it can, lets the session work, draws and shows.
+  /// One frame: takes as much input as it can, lets the session work, draws and shows.
   void frame();
   /// Sets the time that each frame takes, in seconds; 0: the time that has really passed. Scripts choose a step, so that they run alike everywhere.
   void set_frame_step(double seconds) { frame_step_ = seconds; }

@@ -14,7 +14,7 @@ struct Columns {
   std::size_t size = 0;
 };
 
-/// Sizes of one pass, and the products that all heads make of them.
+/// Sizes of one pass, and the products of all heads with them.
 class Heads {
  public:
   Heads(const AttentionShape& shape, std::span<const SliceKeys> slices) : shape_(shape) {

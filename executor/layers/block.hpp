@@ -1,7 +1,7 @@
 #pragma once
 
-// One block of a transformer: what a stage is a stack of. Shapes below are [rows][columns], row by row. Where the shape has heads, x
-// goes through attention first (executor/layers/attention.hpp) and what comes out is the x of the formulas below; without heads rows
+// One block of a transformer: a stage is a stack of these. Shapes below are [rows][columns], row by row. Where the shape has heads, x
+// goes through attention first (executor/layers/attention.hpp) and its output is the x of the formulas below; without heads rows
 // do not depend on each other.
 //
 //   n = LayerNorm(x) gain + shift      [rows][width]    (integer arithmetic: n = x)
@@ -88,11 +88,11 @@ void for_each_tensor(Tape& tape, Fn&& fn) {
   for_each_attention_tensor(tape.attention, fn);
 }
 
-/// y from x [rows][width], and what going backward needs. `slices` as attention_forward() has them; unused without heads.
+/// Returns y of x [rows][width], and keeps in the tape what the backward needs. `slices` as for attention_forward(); unused without heads.
 [[nodiscard]] Tensor block_forward(const BlockShape& shape, std::span<const float> parameters, Tensor x,
                                    BlockTape& tape, std::span<SliceKeys> slices = {});
 
-/// dx from e [rows][width]; keeps what block_weight_gradient() needs and frees the rest.
+/// Returns dx of e [rows][width]; keeps what block_weight_gradient() needs and frees the rest.
 /// REQUIRES: a tape that block_forward() wrote, and its slices.
 [[nodiscard]] Tensor block_input_gradient(const BlockShape& shape, std::span<const float> parameters,
                                           Tensor e, BlockTape& tape, std::span<SliceKeys> slices = {});

@@ -31,12 +31,12 @@ struct Reference {
   /// How far a right gradient may be from `gradients`: 0 in integer arithmetic, else 2 g / (1 - g) times the magnitude, with
   /// g = N u / (1 - N u), u = 2^-24 and N = rows microbatches + 1.
   ///
-  /// Why: what a block sees of a microbatch is the same in both runs, bit for bit, since the same function computes it from the same
+  /// Why: a block's inputs for a microbatch are the same in both runs, bit for bit, since the same function computes them from the same
   /// numbers and shapes (tensor_math.hpp). That holds for slices that attend to each other too: in both runs they are the same, go
   /// forward in order, and add to the gradients of keys and values in the opposite order. Only the order differs in which the rows'
-  /// products are added to a gradient: over microbatches, and over replicas last, which is one addition more. In any order the computed sum of N products is within g sum |x y| of
-  /// the exact one (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1), so two orders are at most
-  /// twice that apart; and the magnitude, computed likewise, is at least 1 - g of the exact sum |x y|.
+  /// products are added to a gradient: over microbatches, and over replicas last, which is one addition more. In any order the computed
+  /// sum of N products is within g sum |x y| of the exact one (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1),
+  /// so two orders are at most twice that apart; and the magnitude, computed likewise, is at least 1 - g of the exact sum |x y|.
   [[nodiscard]] double tolerance(std::size_t stage, std::size_t element) const;
 };
 

@@ -26,8 +26,8 @@ namespace pipeloom::executor {
 /// and per row of a stage: x from F to R where there is one, w; on the last stage the gradient of the loss from F or R to B or I, w. Without
 /// much attention I keeps more than it frees: released_at_input is then negative.
 ///
-/// No value for attention over slices: their shares are not those of one whole. None for copies either (O, L): what is held
-/// beside them depends on moments that no timeline has. And none for forwards alone, after which nothing is kept.
+/// No value for attention over slices: their shares are not those of one whole. None for copies either (O, L): the memory held
+/// at the same time depends on moments that no timeline has. And none for forwards alone, after which nothing is kept.
 [[nodiscard]] std::optional<MemoryModel> layer_memory(const LayersConfig& config, const Schedule& schedule);
 
 }  // namespace pipeloom::executor

@@ -68,7 +68,7 @@ LayerRank::LayerRank(const LayersConfig& config, const Schedule& schedule, Rank 
       losses_(static_cast<std::size_t>(schedule.units())),
       table_(schedule, rank),
       account_(schedule, rank) {
-  (void)multiplier_name();  // loads what multiplies while no rank runs yet
+  (void)multiplier_name();  // loads the library that multiplies, while no rank runs yet
   for (const Slot slot : slots()) {
     StageCopy& copy = stages_.emplace_back();
     copy.stage = schedule.placement().stage_of(slot);

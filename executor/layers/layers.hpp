@@ -108,7 +108,7 @@ class LayerRank : public RankWork {
   Payload run(Op op, int step, Payload input) override;
   /// Throws std::runtime_error if a pass was begun and not ended.
   void end_step(int step) override;
-  /// The most that passes kept from one op to the next; what an op needs only while it runs is not counted.
+  /// The most that passes kept from one op to the next; memory that an op needs only while it runs is not counted.
   [[nodiscard]] std::size_t peak_bytes() const override { return account_.peak(); }
 
   [[nodiscard]] std::span<float> weight_gradient(std::size_t local) override {
@@ -144,7 +144,7 @@ class LayerRank : public RankWork {
 
   /// The pass that the op is about. Throws std::runtime_error if it is not the op's turn, or another thread is at the pass.
   [[nodiscard]] Pass& claim(Op op, int step);
-  /// Counts what it holds now, and what the op has changed in shared_bytes().
+  /// Counts the bytes that it holds now, and the op's change of shared_bytes().
   void release(Op op, Pass& pass, std::ptrdiff_t more_shared);
   /// Bytes of the keys up to the op's slice that other passes use too, where the op may change them.
   [[nodiscard]] static std::size_t shared_bytes(Op op, const Pass& pass);

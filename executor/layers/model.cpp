@@ -18,7 +18,7 @@ constexpr int kLargestInput = 3;
 
 enum class Use : std::uint64_t { Weights = 1, Input = 2, Target = 3 };
 
-/// Numbers by position, without a state that would depend on who asked first. The mixing is that of splitmix64
+/// Numbers by position, without a state that would depend on the order of calls. The mixing is that of splitmix64
 /// (Steele, Lea and Flood 2014), which is fixed to the bit, unlike the distributions of the standard library.
 class Numbers {
  public:

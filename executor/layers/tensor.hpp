@@ -1,6 +1,6 @@
 #pragma once
 
-// Matrices as they lie in memory, row by row, and what layers do with rows: sums, and LayerNorm.
+// Matrices as they lie in memory, row by row, and the layers' operations on rows: sums, and LayerNorm.
 
 #include <cstddef>
 #include <span>

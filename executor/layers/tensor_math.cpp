@@ -36,7 +36,7 @@ decltype(&cblas_sgemm) sgemm() {
     ::setenv("OPENBLAS_NUM_THREADS", "1", 1);  // NOLINT(concurrency-mt-unsafe): asked for before ranks start
     void* const library = ::dlopen(PIPELOOM_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
     void* const symbol = library == nullptr ? nullptr : ::dlsym(library, "cblas_sgemm");
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym() gives
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the result of dlsym()
     return reinterpret_cast<decltype(&cblas_sgemm)>(symbol);
   }();
   return function;
@@ -81,7 +81,7 @@ void prepare(const ProductShape& shape, std::span<float> c, Into into) {
   }
 }
 
-/// row += factor * other: what the compiler turns into vector instructions.
+/// row += factor * other: a loop that the compiler turns into vector instructions.
 void add_scaled(std::span<float> row, float factor, std::span<const float> other) {
   for (std::size_t j = 0; j < row.size(); ++j) row[j] += factor * other[j];
 }

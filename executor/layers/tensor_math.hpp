@@ -41,7 +41,7 @@ void multiply_transposed_left(ProductShape shape, std::span<const float> a, std:
 void multiply_transposed_right(ProductShape shape, std::span<const float> a, std::span<const float> b,
                                std::span<float> c, Into into);
 
-/// "OpenBLAS 0.3.21" or "plain loops": what a measurement must say about itself. Loads the library, which sets a variable of the
+/// "OpenBLAS 0.3.21" or "plain loops": a measurement must name it. Loads the library, which sets a variable of the
 /// environment: call it, or a product, before other threads start.
 [[nodiscard]] std::string_view multiplier_name();
 

@@ -49,14 +49,14 @@ iovec part(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};
 }
 
-/// One connection of a loop: what waits to be written, and what has come. Frames leave in the order of send(): a sender writes itself only
-/// what nothing waits in front of, under the lock of the queue.
+/// One connection of a loop: the frames that wait to be written, and those that have come. Frames leave in the order of send(): a sender
+/// itself writes only a frame that no other waits before, under the lock of the queue.
 class Connection {
  public:
-  /// Adds what it queues to `queued`, which outlives it.
+  /// Adds the bytes that it queues to `queued`, which outlives it.
   Connection(Socket socket, Loop::Handlers handlers, std::atomic<std::size_t>& queued);
 
-  /// Any thread. Whether serve() must be called: to write the rest, or to report what was written.
+  /// Any thread. Returns true if serve() must be called: to write the rest, or to report the bytes written.
   [[nodiscard]] bool send(Frame frame);
   void pause(bool paused) { paused_ = paused; }
 
@@ -68,7 +68,7 @@ class Connection {
   [[nodiscard]] short wanted() const;
   /// Reads and writes once each as far as `ready`, poll()'s answer, allows, and calls the handlers.
   void serve(short ready, std::span<std::byte> buffer);
-  /// No handler is called any more; what comes is thrown away.
+  /// No handler is called any more; bytes that arrive are thrown away.
   void mute();
   /// True if everything that was sent has reached the other machine, or cannot reach it any more.
   [[nodiscard]] bool is_settled() const;
@@ -84,7 +84,7 @@ class Connection {
   void write_once();
   /// Takes `count` bytes off the queue. REQUIRES: the lock.
   void drop(std::size_t count);
-  /// Nothing of what waits will be written. REQUIRES: the lock.
+  /// Drops all frames that wait to be written. REQUIRES: the lock.
   void drop_all();
   void report_sent();
   /// Returns true if there was something to read.
@@ -102,7 +102,7 @@ class Connection {
   std::deque<Outgoing> queue_;
   std::size_t written_ = 0;     // bytes of its first frame
   std::size_t unreported_ = 0;  // frames written of which on_sent has not heard
-  int write_error_ = 0;         // why writing ended; what the other end said before is still read
+  int write_error_ = 0;         // why writing ended; bytes that the other end sent before are still read
 };
 
 struct Timer {
@@ -261,7 +261,7 @@ struct Loop::Inside {
   std::atomic<std::size_t> queued = 0;
   std::atomic<std::chrono::milliseconds> linger = 1000ms;
   std::atomic<bool> stopping = false;
-  std::atomic<bool> awake = false;  // told to wake up, and not yet looked at what for
+  std::atomic<bool> awake = false;  // woken up, and has not yet looked at the reason
   bool again = false;               // the loop's thread told itself: do not sleep
   Socket bell;
   std::thread thread;
@@ -292,7 +292,7 @@ void Loop::Inside::wake() {
 }
 
 void Loop::Inside::answer_bell() {
-  // In this order: who rings in between finds `awake` set and leaves it to us, who have not looked yet.
+  // In this order: a thread that rings in between finds `awake` set and leaves the rest to this thread, which has not looked yet.
   std::uint64_t count = 0;
   (void)!::read(bell.fd(), &count, sizeof count);
   awake = false;
@@ -344,7 +344,7 @@ void Loop::Inside::write_what_is_left() {
   const auto is_settled = [](const auto& connection) { return connection->is_settled(); };
   while (!std::all_of(connections.begin(), connections.end(), is_settled) && Clock::now() < until) {
     fill(descriptors);
-    // That the other machine has got what it was sent is no event.
+    // poll() has no event for the arrival of all sent bytes at the other machine.
     (void)::poll(descriptors.data() + 1, descriptors.size() - 1, 1);
     for (std::size_t id = 0; id < connections.size(); ++id)
       connections[id]->serve(descriptors[id + 1].revents, buffer);

@@ -14,12 +14,12 @@
 namespace pipeloom::executor::net {
 
 /// Handlers run on the loop's thread, one at a time, none before start() and none after the destructor has begun. They may call send(),
-/// pause() and resume(), and should be short: everybody waits for them. on_end, on_sent and timers do not throw.
+/// pause() and resume(), and should be short: all connections wait for them. on_end, on_sent and timers do not throw.
 class Loop {
  public:
   using Id = std::size_t;
   struct Handlers {
-    /// Every frame, in the order of its sender. What it throws closes the connection with what() as the reason.
+    /// Every frame, in the order of its sender. An exception closes the connection with its what() as the reason.
     std::function<void(Frame)> on_frame;
     /// Once, after the last frame, unless the destructor ended the connection: why it ended, "the connection was closed" or the
     /// system's words. The end of a paused connection goes unnoticed.
@@ -30,7 +30,7 @@ class Loop {
 
   /// Throws NetworkError where the system has no descriptor left.
   Loop();
-  /// Writes what is still queued and waits until the other machines have it, for at most `linger` (below), then closes everything.
+  /// Writes the frames still queued and waits until the other machines have it, for at most `linger` (below), then closes everything.
   /// Not called by the loop's thread.
   ~Loop();
   Loop(const Loop&) = delete;
@@ -43,7 +43,7 @@ class Loop {
   /// Frames may come from now on.
   void start();
 
-  /// Queues a frame; any thread. Never waits, does nothing if the connection has ended. A small frame that nothing waits in front of is
+  /// Queues a frame; any thread. Never waits, does nothing if the connection has ended. A small frame that no other waits before is
   /// written by the caller's thread. Throws NetworkError for a body that no frame can hold.
   void send(Id to, Frame frame);
   /// Bytes queued and not yet handed to the system, of all connections.

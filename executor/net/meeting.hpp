@@ -1,6 +1,6 @@
 #pragma once
 
-// The two sides of a meeting: rank 0, who is called and decides, and all the others.
+// The two sides of a meeting: rank 0, which is called and decides, and all the others.
 
 #include <cstdint>
 #include <list>
@@ -27,7 +27,7 @@ class Callers {
   /// `listener` outlives it. First frames above `most` bytes are none.
   Callers(const Socket& listener, std::uint32_t most) : listener_(listener), most_(most) {}
 
-  /// The next who has sent a frame; nothing at the deadline, or as soon as the other end of one of `watched` has gone.
+  /// The next caller that has sent a frame; nullopt at the deadline, or as soon as the other end of one of `watched` has gone.
   /// Throws NetworkError where the system has no descriptor left.
   [[nodiscard]] std::optional<Caller> next(Deadline deadline, std::span<const Socket> watched = {});
 
@@ -39,7 +39,7 @@ class Callers {
   };
   enum class Said { Nothing, Frame, Nonsense };
 
-  /// Waits until somebody calls, says something or has been silent for too long. Whether one of `watched` has ended.
+  /// Waits until a peer calls, sends something or has been silent for too long. Returns true if one of `watched` has ended.
   [[nodiscard]] bool wait(Deadline deadline, std::span<const Socket> watched) const;
   [[nodiscard]] Said listen_to(Silent& caller, Frame& first) const;
 
@@ -48,8 +48,8 @@ class Callers {
   std::list<Silent> silent_;
 };
 
-/// Until when what has to be done. Rank 0 gives up before the others do, so that all hear from it why, and who calls gives up before
-/// who is called, so that the first failure is the cause of the others.
+/// Deadlines of the meeting's phases. Rank 0 gives up before the others do, so that all hear the reason from it, and a caller gives up before
+/// the rank that it calls, so that the first failure is the cause of the others.
 ///
 ///   start ........ come . call . connect . decide . deadline
 ///

@@ -81,7 +81,7 @@ class Guest {
       send_frame(control(), is_ready ? letter(LetterKind::Ready) : letter(LetterKind::Failed, failure),
                  times_.deadline);
     } catch (const NetworkError&) {
-      return;  // rank 0 has hung up: what it said before is read next
+      return;  // rank 0 has closed the connection: its last letter is read next
     }
   }
 
@@ -119,7 +119,7 @@ class Guest {
 
   void call(int rank, const Table& table) {
     try {
-      // It listened before it came to rank 0: who does not answer now never will.
+      // It listened before it called rank 0: a rank that does not answer now never will.
       const Deadline until = std::min(times_.call, Deadline::clock::now() + std::chrono::seconds(10));
       Socket socket = connect_to(address(rank, table), until, &control());
       send_frame(socket, letter(Call{table.run, meeting_.world.rank}), until);

@@ -87,7 +87,7 @@ class Host {
     }
   }
 
-  /// Throws NetworkError for one who has gone, or goes before `until`.
+  /// Throws NetworkError for a rank that has gone, or goes before `until`.
   void look_after_guests(Deadline until) const {
     std::vector<pollfd> descriptors;
     for (const Socket& guest : meeting_.control) descriptors.push_back({guest.fd(), POLLRDHUP, 0});
@@ -153,7 +153,7 @@ class Host {
     }
   }
 
-  /// Those who have something to say before rank 0 must decide, as soon as one has; in the order of `ranks`.
+  /// The ranks that have sent something before rank 0 must decide, as soon as one has; in the order of `ranks`.
   [[nodiscard]] std::vector<int> speaking_of(const std::vector<int>& ranks) {
     std::vector<pollfd> descriptors;
     for (const int rank : ranks) descriptors.push_back({guest(rank).fd(), POLLIN, 0});
@@ -174,7 +174,7 @@ class Host {
     } catch (const NetworkError& error) {
       failure = "rank " + std::to_string(rank) + " came and went again: " + error.what();
     }
-    // Who cannot be reached may be one who goes just now.
+    // A rank that cannot be reached may be one that ends just now.
     look_after_guests(Clock::now() + kLastBreath);
     throw NetworkError(failure);
   }
@@ -213,7 +213,7 @@ class Host {
   Callers callers_;
   Meeting meeting_;
   Table table_;
-  Socket odd_one_;  // who has no place, and has to hear that
+  Socket odd_one_;  // has no place, and has to be told
 };
 
 }  // namespace

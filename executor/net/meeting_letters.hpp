@@ -22,7 +22,7 @@ namespace pipeloom::executor::net {
 
 enum class LetterKind : std::uint8_t { Hello = 1, Welcome, Table, Call, Ready, Failed, Go, Reject };
 
-/// Changes with whatever ranks say to each other, here and during a run.
+/// Changes with every change of the letters between ranks, here and during a run.
 inline constexpr std::uint32_t kProtocolVersion = 2;
 
 /// No letter is longer.
@@ -53,7 +53,7 @@ struct Call {
 [[nodiscard]] Frame letter(const Table& table);
 [[nodiscard]] Frame letter(const Call& call);
 
-/// All throw MalformedBytes for what is no such letter: another kind, another body, no "pipeloom" in front. Of another version's Hello
+/// All throw MalformedBytes for anything but such a letter: another kind, another body, no "pipeloom" at its beginning. Of another version's Hello
 /// only version and rank are read.
 [[nodiscard]] std::string text_in(const Frame& frame);
 [[nodiscard]] Hello hello_in(const Frame& frame);

@@ -68,7 +68,7 @@ void set(int fd, int level, int option, int value) {
 
 /// Returns 0, or the error code if no socket can listen there.
 int listen_at(int fd, int family, std::uint16_t port) {
-  // A port that only connections of an earlier run still hold is free. One that somebody listens at stays taken.
+  // A port that only connections of an earlier run still hold is free. One that a process listens at stays taken.
   set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   SystemAddress address;
   if (family == AF_INET6) {
@@ -172,7 +172,7 @@ Socket listen_on(std::uint16_t port) {
     Socket socket(::socket(family, kFlags, 0));
     error = socket.is_open() ? listen_at(socket.fd(), family, port) : errno;
     if (error == 0) return socket;
-    if (error == EADDRINUSE || error == EACCES) break;  // the other family would hide who has the port
+    if (error == EADDRINUSE || error == EACCES) break;  // listening with the other family would hide that the port is taken
   }
   const std::string name = "port " + std::to_string(port);
   if (error == EADDRINUSE)
@@ -195,7 +195,7 @@ std::uint16_t unused_port() {
       static_cast<void>(listen_on(port));
       return port;
     } catch (const NetworkError&) {
-      continue;  // somebody has it
+      continue;  // another process has it
     }
   }
   throw NetworkError("no port from 20000 to 29999 is free");
@@ -230,7 +230,7 @@ Socket accept_from(const Socket& listener, Deadline deadline) {
       set(socket.fd(), IPPROTO_TCP, TCP_NODELAY, 1);
       return socket;
     }
-    // Everything else is a caller who is gone again, or a fault of the network on the way to him.
+    // Every other error is a caller that is gone again, or a fault of the network on the way to it.
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM || errno == EBADF ||
         errno == EINVAL || errno == ENOTSOCK)
       throw NetworkError("cannot accept a connection: " + words_of(errno));

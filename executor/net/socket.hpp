@@ -1,6 +1,6 @@
 #pragma once
 
-// TCP sockets that close themselves, and what opens them before a deadline.
+// TCP sockets that close themselves, and functions that open them before a deadline.
 
 #include <chrono>
 #include <cstddef>
@@ -55,7 +55,7 @@ class Socket {
 /// (ip_local_port_range), so that no outgoing connection takes it meanwhile. Throws NetworkError if all are taken.
 [[nodiscard]] std::uint16_t unused_port();
 
-/// Tries again, a few milliseconds apart and then slower, until somebody listens there. Throws NetworkError at the deadline (with
+/// Tries again, a few milliseconds apart and then slower, until a process listens there. Throws NetworkError at the deadline (with
 /// the last reason) or once there is something to read from `watched`, at once where the name cannot be resolved. TCP_NODELAY is set.
 [[nodiscard]] Socket connect_to(const Address& address, Deadline deadline, const Socket* watched = nullptr);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers and texts as bytes: little-endian, no padding, lengths in front. What frames between ranks are made of.
+// Numbers and texts as bytes, of which frames between ranks are made: little-endian, no padding, lengths first.
 
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace pipeloom::executor::net {
 
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that do not say what they should: too short, too long, a length that cannot be. what() says which.
+/// Bytes with an invalid meaning: too short, too long, a length that cannot be. what() says which.
 class MalformedBytes : public NetworkError {
  public:
   using NetworkError::NetworkError;
@@ -61,7 +61,7 @@ class Reader {
   std::span<const std::byte> rest_;
 };
 
-/// A frame on the wire: u32 length of what follows, u8 kind, body.
+/// A frame on the wire: u32 length of the rest, u8 kind, body.
 struct Frame {
   std::uint8_t kind = 0;
   Bytes body;
@@ -77,11 +77,11 @@ using FrameHead = std::array<std::byte, 5>;
 /// Head and body. Throws as head_of().
 [[nodiscard]] Bytes encode(const Frame& frame);
 
-/// Cuts a stream into frames, however it arrives. It holds what came of one frame, and at most 64 MiB more than that.
+/// Cuts a stream into frames, whatever pieces it arrives in. It holds the bytes of one unfinished frame, and at most 64 MiB more.
 class FrameCutter {
  public:
-  /// The frames that `bytes` complete, in order. Throws MalformedBytes for a length of 0 or above `most`, the limit for what the other
-  /// end may say, as soon as the length is there; the frames in front of it in `bytes` are lost then, and the cutter is of no more use.
+  /// The frames that `bytes` complete, in order. Throws MalformedBytes for a length of 0 or above `most`, the limit for frames of the other
+  /// end, as soon as the length is there; the frames before it in `bytes` are lost then, and the cutter is of no more use.
   [[nodiscard]] std::vector<Frame> feed(std::span<const std::byte> bytes,
                                         std::uint32_t most = kMostFrameBytes);
 

@@ -84,7 +84,7 @@ std::string master_host(const Settings& settings, const Launcher& launcher, int 
   if (const auto host = settings.text("MASTER_ADDR")) return *host;
   const int all_here = launcher.counts_nodes ? 1 : size;
   const std::optional<int> local = settings.number(launcher.local, 1, kMostRanks);
-  // One who counts machines has counted them: the address of the launcher's need not be rank 0's.
+  // A launcher that counts machines has counted them: its own address need not be rank 0's.
   if (local && *local == all_here) return "127.0.0.1";
   if (launcher.master != nullptr)
     if (const auto host = settings.text(launcher.master)) return *host;

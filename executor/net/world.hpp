@@ -39,9 +39,9 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 /// else 127.0.0.1 where the launcher does not say how many are on this machine. Its port is MASTER_PORT, else 29500, and the next one where
 /// TORCHELASTIC_USE_AGENT_STORE is "True": torchrun's agent then listens at MASTER_PORT itself.
 ///
-/// Nothing if no launcher says a rank; SLURM_PROCID alone says none, since Slurm sets it in batch scripts too. Throws InputError naming
-/// the variable for what is no number, rank >= size, one of rank and size without the other, a port outside 1 to 65535, or ranks on
-/// several machines without a master.
+/// Returns nullopt if no launcher sets a rank; SLURM_PROCID alone sets none, since Slurm sets it in batch scripts too. Throws InputError
+/// naming the variable for a text that is no number, rank >= size, one of rank and size without the other, a port outside 1 to 65535, or
+/// ranks on several machines without a master.
 [[nodiscard]] std::optional<World> world_of(const Environment& environment);
 
 /// Something that all ranks must agree on: "schedule", "zb-h1, p=4, m=8: 3f7a..". The first that differs is named.

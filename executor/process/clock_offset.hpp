@@ -34,7 +34,7 @@ struct ClockOffset {
 /// them; empty where /proc says neither), and when it was set up by that.
 [[nodiscard]] net::Bytes identity_of(const RunClock& clock);
 /// How far the clock that `other` describes is ahead of `own`, without error, if both read the same machine's. Throws net::MalformedBytes
-/// for what identity_of() would not write.
+/// for bytes that identity_of() would not write.
 [[nodiscard]] std::optional<ClockOffset> same_machine_offset(const RunClock& own, const net::Bytes& other);
 
 /// The offset to add at `time` (own clock), where it was measured before and after: in between it changes linearly, as for a clock that runs

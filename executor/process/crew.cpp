@@ -80,7 +80,7 @@ bool Crew::is_told() const {
 
 void Crew::complain(Rank who, const std::string& what) {
   if (is_coordinator()) return state_->fail(who, what);
-  beat();  // where this rank is now, in front of the complaint
+  beat();  // where this rank is now, before the complaint
   say(Rank(0), failed_letter({who, what}));
 }
 

@@ -6,10 +6,10 @@
 //   heartbeat   each rank says where it is, the coordinator where it is itself; in small crews where all ranks are
 //   failure     of one rank, told to all, in small crews with the last actions of each; a process that ends or falls silent is one
 //   clock       repeated round trips to the coordinator
-//   gather      what each rank wrote down, at the end
+//   gather      the record of each rank, at the end
 //
-// Ranks other than the coordinator tell each other nothing, and what it tells one of them does not grow with the crew: what all together
-// write is proportional to their number.
+// Ranks other than the coordinator tell each other nothing, and the bytes that it sends to one of them do not grow with the crew: the bytes
+// of all together are proportional to their number.
 
 #include <chrono>
 #include <condition_variable>
@@ -72,7 +72,7 @@ class Crew {
   /// The last one: nothing is left to say, and connections may end from now on.
   [[nodiscard]] bool part();
 
-  /// After a failure: gives what this rank wrote down. At the coordinator returns what each gave, [rank], empty of those that did not
+  /// After a failure: gives this rank's record. At the coordinator returns the record of each, [rank], empty of those that did not give it
   /// in time; elsewhere waits as long for the coordinator's word.
   [[nodiscard]] std::vector<net::Bytes> say_goodbye(net::Bytes own, std::chrono::milliseconds patience);
   /// True if the coordinator knows of the failure, and so tells all ranks.
@@ -99,7 +99,7 @@ class Crew {
     std::deque<RoundTrip> trips;  // ended
     Ticks asked = 0;              // when the one under way began
     std::vector<bool> gone;       // [rank] its connection has ended, or it was silent for too long
-    bool is_told = false;         // the coordinator has told everybody of the failure
+    bool is_told = false;         // the coordinator has told all ranks of the failure
     bool is_over = false;         // everything is said
     bool stopped = false;
   };

@@ -18,9 +18,9 @@ enum class LetterKind : std::uint8_t {
   Beat,       ///< Whereabouts: of the writer; from the coordinator of all ranks
   Failed,     ///< Complaint; to the coordinator
   Stop,       ///< Failure; from the coordinator
-  Ping,       ///< what time is it there?
+  Ping,       ///< asks for the coordinator's time
   Pong,       ///< i64 time
-  Share,      ///< a part of what is gathered: u8 whether it is the last, bytes; to the coordinator
+  Share,      ///< a part of a gathered record: u8 1 if it is the last, bytes; to the coordinator
   Remains,    ///< the same after a failure
   Broadcast,  ///< bytes; from the coordinator
   Bye,        ///< everything is said; from the coordinator
@@ -50,7 +50,7 @@ struct Complaint {
 [[nodiscard]] net::Frame failed_letter(const Complaint& complaint);
 [[nodiscard]] net::Frame stop_letter(const Failure& failure);
 
-/// Throw net::MalformedBytes for what the functions above would not write, or a rank that is not below `ranks`.
+/// Throw net::MalformedBytes for bytes that the functions above would not write, or a rank that is not below `ranks`.
 [[nodiscard]] std::vector<Whereabouts> read_beat(const net::Bytes& body, int ranks);
 [[nodiscard]] Complaint read_complaint(const net::Bytes& body, int ranks);
 [[nodiscard]] Failure read_failure(const net::Bytes& body, int ranks);

@@ -10,7 +10,7 @@
 //   None           none: every end is at the head at once
 //
 // each a row of groups, a group being the ends that one batch has in that queue. The first group is at the head; when all of its ends are
-// done the next one is. With a handshake the other rank's ends are heard of: a receive that reaches the head asks, and a
+// done the next one is. With a handshake the other rank reports its ends: a receive that reaches the head asks, and a
 // send that is at the head and was asked for leaves. A message then runs exactly when both ends are at the heads of their
 // queues, as in MessageFlow, but for the time that the word is under way.
 //
@@ -100,7 +100,7 @@ class OwnEnds {
   void finish(MessageInstance message, Actions& todo);
   /// Takes groups that are done off the queue of this message.
   void move_up(MessageInstance message, Actions& todo);
-  /// Lets go what may leave of the message's channel, joins tensors to receives, and forgets the channel if nothing is left in it.
+  /// Sends the messages of the channel that may leave, joins tensors to receives, and forgets the channel if nothing is left in it.
   void serve(MessageInstance message, Actions& todo);
   void pair(Channel& channel, Actions& todo);
 

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 /// Round trips to compare clocks: the shortest of this many is hardly ever a disturbed one.
 constexpr int kRoundTrips = 50;
-/// How long after a failure ranks have to say what they did.
+/// Time that ranks have after a failure to send their records.
 constexpr milliseconds kPatience{2000};
 
 milliseconds timeout_of(const RunOptions& options) {
@@ -130,7 +130,7 @@ std::optional<ClockOffset> compare_clocks(Process& process) {
   const auto coordinators = crew.broadcast(identity_of(clock));
   if (!coordinators) return {};
   const auto exact = same_machine_offset(clock, *coordinators);
-  const auto measured = crew.align(exact ? 0 : kRoundTrips);  // all together, also who has nothing to ask
+  const auto measured = crew.align(exact ? 0 : kRoundTrips);  // all together, also ranks that measure nothing
   return exact && measured ? exact : measured;
 }
 
@@ -152,7 +152,7 @@ std::vector<RankRecord> records_from(const std::vector<net::Bytes>& all, const R
   return records;
 }
 
-/// Throws; what is left of the run is put together first.
+/// Puts together the records that are left of the run, then throws.
 [[noreturn]] void fail(Process& process, const ClockOffset& before) {
   const RunPlan& plan = process.state().plan();
   const Rank rank = process.crew().rank();

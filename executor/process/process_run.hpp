@@ -37,7 +37,7 @@ class ProcessEngine {
       std::function<void(Rank, const std::string&)> lost) = 0;
   /// Makes what must be there before the first step; every rank calls it. Returns false if the run has failed.
   [[nodiscard]] virtual bool connect(Crew& crew, RunState& state) = 0;
-  /// All steps of the rank, on its own thread. Throws Stopped if the run is stopped; what else it throws ends the run.
+  /// All steps of the rank, on its own thread. Throws Stopped if the run is stopped; any other exception ends the run.
   virtual void run(RunState& state, Rank rank) = 0;
   /// The last step is over: other processes may end.
   virtual void finish() = 0;
@@ -62,10 +62,10 @@ class ProcessFailed : public RunFailed {
   bool is_told_;
 };
 
-/// This process's rank of the program. What run_on_cpu() does holds: instruction by instruction, steps begin when all ranks have ended
-/// the one before. Delays of `options` are not used: messages take what the network takes.
+/// This process's rank of the program. As in run_on_cpu(): instruction by instruction, steps begin when all ranks have ended
+/// the one before. Delays of `options` are not used: messages take as long as the network takes.
 ///
-/// Everybody must give the same program, options and `agreements`: what the work depends on.
+/// All ranks must give the same program, options and `agreements`, the inputs of the work.
 ///
 /// Throws ScheduleError as run_on_cpu(); InputError if world.size is not the schedule's number of ranks; NetworkError if the ranks do not
 /// find each other within the timeout; on every process that lives, RunFailed (at rank 0) or ProcessFailed if a rank fails, its

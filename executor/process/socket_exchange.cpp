@@ -37,7 +37,7 @@ net::Frame tensor_frame(MessageInstance message, const Payload& payload, bool ch
 
 }  // namespace
 
-/// The inside, which the loop's handlers share. Threads: the rank's own posts, waits and takes; the loop's brings frames and says what has left.
+/// The inside, which the loop's handlers share. Threads: the rank's own posts, waits and takes; the loop's brings frames and reports sent ones.
 class SocketExchange::Inside {
  public:
   Inside(std::shared_ptr<const RunPlan> plan, Rank own, net::Loop& loop,
@@ -238,7 +238,7 @@ void SocketExchange::Inside::on_end(Rank peer, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (stopped_ || finished_) return;
   }
-  lost_(peer, reason);  // who ends the run comes back with stop()
+  lost_(peer, reason);  // the function that ends the run calls stop()
 }
 
 bool SocketExchange::Inside::is_done(std::uint32_t batch, int step) const {

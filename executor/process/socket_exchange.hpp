@@ -11,10 +11,10 @@
 //   receiver   the tensor is there: its end is done, its queue moves on
 //
 // which is what NCCL's send and receive kernels do between their buffers. "ready" and tensors name the message, and a receiver compares
-// it with what pairs by order: the n-th tensor of a channel with its n-th receive.
-// Without a handshake a tensor leaves when its end is at the head, and the receiver keeps what it did not ask for yet. When that is more
+// it with the one that pairs by order: the n-th tensor of a channel with its n-th receive.
+// Without a handshake a tensor leaves when its end is at the head, and the receiver keeps tensors that it did not ask for yet. When these are more
 // than `unread_bytes` of one sender, and no receive from that sender is waiting, it stops reading from it until one is posted: what
-// it waits for may come after what it did not ask for. Such a tensor is there (MeasuredMessage::done) before it is asked for.
+// it waits for may come after those that it did not ask for. Such a tensor is there (MeasuredMessage::done) before it is asked for.
 //
 //   frame    kind  body (executor/net/wire.hpp)
 //   ready       1  u32 message instance

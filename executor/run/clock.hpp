@@ -19,7 +19,7 @@ class RunClock {
   }
   /// When it was set up, by the machine's clock.
   [[nodiscard]] Source::time_point origin() const { return origin_; }
-  /// The moment `ticks` as what threads can sleep until; never before it.
+  /// The moment `ticks` as a time that threads can sleep until; never before it.
   [[nodiscard]] Source::time_point at(Ticks ticks) const {
     return origin_ +
            std::chrono::duration_cast<Source::duration>(std::chrono::nanoseconds((ticks + 999) / 1000));
@@ -38,7 +38,7 @@ class RunClock {
 void wake_up_precisely();
 
 /// Returns at `moment`, not before it: sleeps, but a little shorter than that, by as much as this thread's sleeps usually last too long
-/// (at most 150 us), and looks at the clock for what is then left. With `spin` that is always the last 300 us, which is more exact
+/// (at most 150 us), and looks at the clock for the rest. With `spin` that is always the last 300 us, which is more exact
 /// but wants a core for every thread that waits.
 void wait_until(RunClock::Source::time_point moment, bool spin);
 

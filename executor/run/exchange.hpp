@@ -56,14 +56,14 @@ class Exchange {
   /// REQUIRES: wait() returned true for its batch; called once.
   [[nodiscard]] virtual Payload take(MessageId message, int step, std::size_t elements) = 0;
 
-  /// Gives a tensor to another rank, outside the program, and returns what that one gives in its turn: the n-th of one is the n-th of
-  /// the other. Nothing if the run was stopped. Where tensors of the host are carried only.
+  /// Gives a tensor to another rank, outside the program, and returns the tensor that it gives in return: the n-th call here pairs with the
+  /// n-th call there. Returns nullopt if the run was stopped. Only for exchanges of the host's tensors.
   [[nodiscard]] virtual std::optional<Payload> swap(Rank rank, Rank other, const Payload& own);
 
   /// Ends all waits, now and later.
   virtual void stop() = 0;
 
-  /// [step * messages + id], of all steps; what this process does not see of a message is -1.
+  /// [step * messages + id], of all steps; times of a message that this process does not see are -1.
   /// REQUIRES: no rank posts or waits any more, or the run was stopped.
   [[nodiscard]] virtual std::vector<MeasuredMessage> measured() const = 0;
 };
@@ -87,7 +87,7 @@ using MessageInstance = std::uint32_t;
 /// "rank 1 waits for .. and gets ..: sends and receives are in different orders". REQUIRES: both go to the same rank.
 [[nodiscard]] std::string mispaired(const Program& program, MessageInstance expected, MessageInstance sent);
 
-/// Messages with equal keys pair in the order of their posts: sender, receiver, and what keeps them apart from others.
+/// Messages with equal keys pair in the order of their posts: sender, receiver, and a number that keeps channels apart.
 using ChannelKey = std::tuple<Rank, Rank, std::uint32_t>;
 [[nodiscard]] ChannelKey channel_of(const Program& program, QueueDiscipline queue, MessageInstance message);
 

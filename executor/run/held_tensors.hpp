@@ -1,7 +1,7 @@
 #pragma once
 
-// The tensors that one rank holds between its instructions, whatever they are made of: Payload on the host (executor/run/rank_runner.cpp),
-// DeviceTensor on a GPU (executor/cuda/run/device_runner.hpp). How ops run and messages travel is theirs; what goes where is decided here.
+// The tensors that one rank holds between its instructions, of any type: Payload on the host (executor/run/rank_runner.cpp),
+// DeviceTensor on a GPU (executor/cuda/run/device_runner.hpp). They run the ops and move the messages; the place of each tensor is decided here.
 
 #include <cstdint>
 #include <unordered_map>
@@ -26,7 +26,7 @@ namespace pipeloom::executor {
   return op.as(OpKind::Forward).key();
 }
 
-/// `Tensor` can be moved, and says whether there is one: is_empty(). A default one is empty.
+/// `Tensor` can be moved, and has is_empty(). A default one is empty.
 template <class Tensor>
 class HeldTensors {
  public:
@@ -49,7 +49,7 @@ class HeldTensors {
       local_[tensors_.output_of(program_.schedule().ops()[op])] = std::move(output);
   }
 
-  /// The tensors of a batch's sends, in its order, taken out of what is held: for its Post.
+  /// The tensors of a batch's sends, in its order, taken out of the held ones: for its Post.
   [[nodiscard]] std::vector<Tensor> take_sends(std::uint32_t batch) {
     std::vector<Tensor> sends;
     for (const Endpoint& end : program_.batch(batch))

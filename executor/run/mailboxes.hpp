@@ -51,7 +51,7 @@ class Mailboxes : public Exchange {
   [[nodiscard]] MessageInstance instance(MessageId message, int step) const {
     return instance_of(program(), message, step);
   }
-  /// Notes the next send or receive of a channel; tells everybody if it is paired with another message.
+  /// Notes the next send or receive of a channel; tells all ranks if it is paired with another message.
   void pair(MessageInstance message, bool is_send);
   /// Gives every message of `ready` its times, and those that waited for it. Returns the ranks at their ends.
   [[nodiscard]] std::vector<Rank> settle(std::vector<MessageInstance>& ready);
@@ -73,7 +73,7 @@ class Mailboxes : public Exchange {
     bool waited = false;
   };
   std::vector<Arrival> arrivals_;  // [instance]
-  std::string mispaired_;          // what is wrong; empty: nothing
+  std::string mispaired_;          // the first wrong pair in words; empty: none
   bool stopped_ = false;
 };
 

@@ -30,7 +30,7 @@ class PassTable {
   [[nodiscard]] bool is_recomputed(std::size_t pass) const { return passes_[pass].is_recomputed; }
   /// Takes the op. Throws std::runtime_error, "rank 1 was given 1I0 before what it needs, or twice", where it has no place.
   void advance(Op op);
-  /// Throws what advance() throws of an op that has no place.
+  /// Throws the error of advance() for an op that has no place.
   [[noreturn]] void refuse(Op op) const;
   /// All passes are open again.
   void begin_step();

@@ -22,7 +22,7 @@ namespace {
 
 using Doing = Progress::Doing;
 
-/// Runs tasks beside its owner, one after another in the order in which they were started. Starting a thread takes longer than waking
+/// Runs tasks in parallel with its owner, one after another in the order in which they were started. Starting a thread takes longer than waking
 /// one, so it lives as long as its rank. Only the owner's thread calls it.
 class Companion {
  public:
@@ -37,7 +37,7 @@ class Companion {
 
   /// Never waits. Behind a task that threw, tasks are not run until finish() has thrown that.
   Ticket start(std::function<void()> task);
-  /// Waits until this task and those before it have ended, and throws what the first one threw that did.
+  /// Waits until this task and those before it have ended, and throws the first exception of theirs.
   void finish(Ticket ticket);
   /// The same for all tasks.
   void finish() { finish(started_); }
@@ -59,7 +59,7 @@ class RankRunner {
  public:
   RankRunner(RunState& state, Rank rank);
 
-  /// All steps. Throws Stopped if the run is stopped, and whatever the work throws.
+  /// All steps. Throws Stopped if the run is stopped, and all exceptions of the work.
   void run();
 
  private:
@@ -283,7 +283,7 @@ void RankRunner::wait(std::uint32_t batch, int step) {
 }  // namespace
 
 void run_rank(RunState& state, Rank rank) {
-  // Outlives its failure: its end waits for what runs beside it, which may take long.
+  // Outlives its failure: its end waits for the copy that runs at the same time, which may take long.
   RankRunner runner(state, rank);
   run_or_fail(state, rank, [&] { runner.run(); });
 }

@@ -111,7 +111,7 @@ void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>
     state->watch();
   } catch (const std::bad_alloc&) {
     state->fail_without_memory();
-    state->watch();  // for those who end at once
+    state->watch();  // for ranks that end at once
   }
 }
 
@@ -126,7 +126,7 @@ RunResult run_all(const std::shared_ptr<RunState>& state, const RankLife& life) 
 
 RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options) {
   const auto plan = make_plan(program, work, options);
-  // Shared: a rank that cannot be stopped keeps what it uses.
+  // Shared: a rank that cannot be stopped keeps the objects that it uses.
   return run_all(std::make_shared<RunState>(plan, work, all_ranks(program.schedule()),
                                             std::make_unique<Mailboxes>(plan),
                                             std::make_unique<ThreadBarrier>(program.schedule().ranks())));

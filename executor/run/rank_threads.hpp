@@ -30,9 +30,9 @@ class ThreadBarrier : public Barrier {
   bool stopped_ = false;
 };
 
-/// All steps of one rank. Throws Stopped if the run is stopped; what else it throws ends the run.
+/// All steps of one rank. Throws Stopped if the run is stopped; any other exception ends the run.
 using RankLife = std::function<void(RunState&, Rank)>;
-/// Does `work`; what it throws, but for Stopped, ends the run at once: before anything that `work` uses is waited for.
+/// Does `work`; an exception other than Stopped ends the run at once: before anything that `work` uses is waited for.
 void run_or_fail(RunState& state, Rank rank, const std::function<void()>& work);
 /// The steps of a rank on the CPU: on this thread, and on threads of its own for copies and overlapped groups.
 void run_rank(RunState& state, Rank rank);
@@ -42,7 +42,7 @@ void run_rank(RunState& state, Rank rank);
 void run_threads(const std::shared_ptr<RunState>& state, const std::vector<Rank>& ranks,
                  const RankLife& life = run_rank);
 
-/// run_threads() of all ranks, and what came of it. Throws RunFailed. REQUIRES: a state of all ranks.
+/// run_threads() of all ranks, and its result. Throws RunFailed. REQUIRES: a state of all ranks.
 [[nodiscard]] RunResult run_all(const std::shared_ptr<RunState>& state, const RankLife& life = run_rank);
 
 }  // namespace pipeloom::executor

@@ -24,7 +24,7 @@ std::span<float> own_gradient(RunState& state, Rank rank, Stage stage, Replica r
   return state.work(rank).weight_gradient(local);
 }
 
-/// Every replica's gradient, as it was before: this rank's own, and what the others gave for them. False if the run was stopped.
+/// The gradients of every replica before the sum: this rank's own, and those that the other ranks gave for it. Returns false if the run was stopped.
 bool collect(RunState& state, Rank rank, Stage stage, std::vector<std::vector<float>>& parts) {
   const Placement& placement = state.schedule().placement();
   const auto own = [&](Replica replica) { return own_gradient(state, rank, stage, replica); };

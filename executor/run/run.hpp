@@ -19,7 +19,7 @@ namespace pipeloom::executor {
 /// How the parts of an overlapped group run.
 enum class GroupRule : std::uint8_t {
   Together,  ///< on two threads: the first part on the rank's own, the others on its companion
-  InTurn,    ///< one after another, each with times of its own: what costs with the rule "sequential" mean
+  InTurn,    ///< one after another, each with times of its own: as costs with the rule "sequential" have them
 };
 
 struct RunOptions {
@@ -42,7 +42,7 @@ struct RunOptions {
   const std::atomic<bool>* stop = nullptr;
   /// Called a few times a second by the thread that started the run: (steps that are over, warm-up steps included; all of them).
   std::function<void(int, int)> progress = {};
-  /// Called in front of every instruction, for tests that delay, stop or kill: (rank, position in its list).
+  /// Called before every instruction, for tests that delay, stop or kill: (rank, position in its list).
   /// Different ranks call it at the same time.
   std::function<void(Rank, std::size_t)> before_instruction = {};
   /// Called with every tensor that arrives, (message, step, tensor), for tests that damage some.
@@ -51,7 +51,7 @@ struct RunOptions {
 
 /// When a message was handed over and when it was there, in ticks from the run's first timed start; before it: negative.
 ///
-///   waiting    from the first post to `started`: an end, or a message in front of it in its queue, is not there yet
+///   waiting    from the first post to `started`: an end, or an earlier message in its queue, is not there yet
 ///   transfer   from `started` to `done`
 struct MeasuredMessage {
   Ticks sent = kNever;      ///< posted by the sender
@@ -94,7 +94,7 @@ class RunFailed : public SystemError {
 ///
 /// Throws ScheduleError if check_program() finds something or the program would hang under `queue`; RunFailed if a rank throws, stalls
 /// or gets a wrong message: the other ranks stop at their next instruction. A rank that does not return from its op soon after
-/// keeps its thread: then `work`, and what the functions of `options` use, must live until it does.
+/// keeps its thread: then `work`, and all objects that the functions of `options` use, must live until it returns.
 /// REQUIRES: steps >= 1, warmup_steps >= 0, timeout_seconds > 0.
 [[nodiscard]] RunResult run_on_cpu(const Program& program, Work& work, const RunOptions& options);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes what a run returns of what each rank wrote down.
+// Makes the result of a run from the records of its ranks.
 
 #include <functional>
 #include <vector>

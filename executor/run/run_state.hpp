@@ -33,7 +33,7 @@ struct Progress {
 
   static constexpr std::size_t kNoCopy = static_cast<std::size_t>(-1);
   std::atomic<std::size_t> copy =
-      kNoCopy;  // the instruction of the copy that is under way beside, in the same step
+      kNoCopy;  // the instruction of the copy that is under way at the same time, in the same step
   std::atomic<Ticks> copy_since = 0;  // when it began, or the last one ended
 
   /// When a rank of another process was heard of last. What is older than half a timeout says nothing about now.
@@ -69,7 +69,7 @@ class Barrier {
   virtual ~Barrier() = default;
   /// Waits until every rank has come. Returns false if the run was stopped: then no rank waits here any more.
   [[nodiscard]] virtual bool arrive_and_wait() = 0;
-  /// Lets everybody go.
+  /// Ends all waits.
   virtual void stop() = 0;
 };
 
@@ -103,7 +103,7 @@ class RunState {
   void fail(Rank rank, std::string_view what);
   /// The same, where the copy that is under way went wrong.
   void fail_copy(Rank rank, std::string_view what);
-  /// The same with words that were made before the run: for those who have no memory for words.
+  /// The same with a message that was made before the run: for a rank without memory to make one.
   void fail_without_memory();
   /// The same with the words of another process.
   void fail(Failure failure);
@@ -162,7 +162,7 @@ class RunState {
   std::condition_variable changed_;
   int running_;
   std::optional<Failure> failure_;
-  Failure out_of_memory_;  // moved from by the first who needs it
+  Failure out_of_memory_;  // moved from by the first rank that needs it
 };
 
 }  // namespace pipeloom::executor

@@ -11,7 +11,7 @@ struct ImVec2;
 
 namespace pipeloom::gui {
 
-/// Fills the rest of the panel. Hover says who wins a cell and by how much, a click opens its best point. REQUIRES: scene.map().
+/// Fills the rest of the panel. Hover names the winner of a cell and its lead, a click opens its best point. REQUIRES: scene.map().
 void draw_winner_map(Ui& ui, SweepModel& model, const SweepScene& scene);
 
 /// Draws a text in the small font; `at` is its upper left corner.

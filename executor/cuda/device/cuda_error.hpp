@@ -27,7 +27,8 @@ void check(cublasStatus_t result, const char* what, const char* file = __builtin
 /// use --backend cpu".
 [[nodiscard]] int require_devices();
 
-/// The GPUs that this machine shows, in words: "NVIDIA H200, 139.8 GiB, sm 90; CUDA 13.0, NCCL 2.28.9", with "2 x " where several are alike, or "no CUDA device: .." with the reason.
+/// The GPUs that this machine shows, in words: "NVIDIA H200, 139.8 GiB, sm 90; CUDA 13.0, NCCL 2.28.9", with "2 x " where several are alike, or
+/// "no CUDA device: .." with the reason.
 [[nodiscard]] std::string device_names();
 
 }  // namespace pipeloom::executor::cuda

@@ -1,7 +1,7 @@
 #pragma once
 
 // Memory of a GPU, taken and given back in the order of a stream, so that neither waits for the device; and memory of the host that a GPU
-// reads and writes beside its other work.
+// reads and writes while it does other work.
 
 #include <cuda_runtime_api.h>
 

@@ -8,7 +8,7 @@
 
 namespace pipeloom::executor::cuda {
 
-/// A moment in a stream: what was queued in front of it is done. It keeps its time.
+/// A moment in a stream, at which all earlier work of the stream is done. It keeps its time.
 class Event {
  public:
   /// Throws CudaError if the device has none left.
@@ -35,7 +35,7 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  /// Waits for nothing: what is queued still runs.
+  /// Waits for nothing: queued work still runs.
   ~Stream();
 
   [[nodiscard]] cudaStream_t get() const { return stream_; }

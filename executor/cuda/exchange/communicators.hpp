@@ -32,7 +32,7 @@ using RankPair = std::pair<Rank, Rank>;
 ///   PerDirection   activations, then gradients          ranks that send or receive such
 ///   PerPair, None  one per directed pair with messages  sender and receiver; ordered by (sender, receiver)
 ///
-///   any            after those, one per pair          both; for what they give each other outside the program
+///   any            after those, one per pair          both; for tensors that they swap outside the program
 ///
 /// None asks for messages that wait for no other, which no communicator gives: one per directed pair is the nearest to it.
 struct CommunicatorLayout {

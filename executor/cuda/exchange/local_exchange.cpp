@@ -161,7 +161,7 @@ void LocalExchange::cross(const Offer& one, const Offer& other) {
                           to.stream),
           "cudaMemcpyAsync between two ranks");
   };
-  meet();  // what is given is complete
+  meet();  // both offers are complete
   copy(other, one);
   copy(one, other);
   meet();  // and may change again

@@ -67,7 +67,7 @@ class LocalExchange : public DeviceExchange {
   /// Queues the copies of all messages that may start, and of those that waited for them.
   void settle(std::vector<std::uint32_t>& ready);
   void queue_copy(MessageId message, int step);
-  /// Copies what each gives to the other, on the taker's stream.
+  /// Copies each rank's tensor to the other, on the receiver's stream.
   static void cross(const Offer& one, const Offer& other);
   void compare(MessageId message, const Transit& transit, cudaStream_t stream);
 

@@ -37,7 +37,7 @@ class NcclCommunicators {
   using Deadline = std::chrono::steady_clock::time_point;
 
   NcclCommunicators(CommunicatorLayout layout, Rank own);
-  /// Waits for what abort() began.
+  /// Waits until abort() has ended everything.
   ~NcclCommunicators();
   NcclCommunicators(const NcclCommunicators&) = delete;
   NcclCommunicators& operator=(const NcclCommunicators&) = delete;
@@ -57,7 +57,7 @@ class NcclCommunicators {
   void watch();
 
   /// Ends everything that is under way on the device and the host, now and later. Does not wait for the device: NCCL may, where a kernel
-  /// that hangs is queued before what is to end, and the caller of abort() has other ranks to tell.
+  /// that hangs is queued before the work that is to end, and the caller of abort() has other ranks to tell.
   void abort();
 
  private:

@@ -53,7 +53,7 @@ void NcclExchange::connect(std::span<const ncclUniqueId> ids, NcclCommunicators:
 }
 
 void NcclExchange::warm_up(std::uint32_t communicator) {
-  // Every way that messages or their tokens take, in one group: then it does not matter who comes first.
+  // Every way that messages or their tokens take, in one group: then the order of ranks does not matter.
   std::set<std::pair<Rank, Rank>> ways;
   const MessageTable& messages = plan_->program.messages();
   for (MessageId id = 0; id < messages.size(); ++id) {

@@ -35,7 +35,7 @@ class NcclExchange : public DeviceExchange {
   /// REQUIRES: the current device is the rank's.
   NcclExchange(std::shared_ptr<const RunPlan> plan, Rank own);
 
-  /// Communicators and connections of all pairs, which NCCL would make at their first message, waiting for the peer in whatever order the
+  /// Communicators and connections of all pairs, which NCCL would make at their first message, waiting for the peer in the order that the
   /// program has. Collective. Throws NcclError at the deadline, Stopped after stop().
   void connect(std::span<const ncclUniqueId> ids, NcclCommunicators::Deadline deadline);
   [[nodiscard]] std::size_t num_communicators() const { return comms_.layout().all.size(); }

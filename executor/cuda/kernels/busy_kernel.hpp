@@ -1,6 +1,6 @@
 #pragma once
 
-// Busy work on a device: its kernel, and what that does with tensors, as a function of one element.
+// Busy work on a device: its kernel, and the kernel's work on tensors, as a function of one element.
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 
 namespace pipeloom::executor::cuda {
 
-/// Compares an element of the input with what its producer must have written, and writes one of the output.
+/// Compares an element of the input with the value that its producer must have written, and writes one of the output.
 struct BusyElements {
   const float* input = nullptr;  ///< none: the op takes nothing
   float expected = 0.0F;

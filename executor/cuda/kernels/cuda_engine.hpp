@@ -42,7 +42,7 @@ class CudaEngine {
   [[nodiscard]] Stream own_stream() const { return own_.get(); }
   /// A copy on the engine's own stream, which the buffer must not outlive unless free_on() gives it another.
   [[nodiscard]] Buffer upload(const void* data, std::size_t bytes);
-  /// REQUIRES: what writes it has ended.
+  /// REQUIRES: the work that writes it has ended.
   void download(void* to, const void* from, std::size_t bytes);
   void record(Event& event, Stream stream);
   void wait(Stream stream, const Event& event);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Instances of launch.hpp's templates for every function of kernels.hpp. For the one file of a program that has their bodies: kernels.cu, or
-// what takes its place in tests.
+// the file that takes its place in tests.
 
 #include "executor/cuda/kernels/kernels.hpp"
 #include "executor/cuda/kernels/launch.hpp"

@@ -28,7 +28,7 @@ class DeviceLayers : public DeviceWork {
   Precision precision_;
 };
 
-/// Runs the layers without a pipeline on the current device: what gradients in floating point are compared with (serial.hpp).
+/// Runs the layers without a pipeline on the current device: the reference for gradients in floating point (serial.hpp).
 [[nodiscard]] Gradients serial_gradients(DeviceLayers& layers, const PipelineSizes& sizes);
 
 }  // namespace pipeloom::executor::cuda

@@ -70,7 +70,7 @@ class QueuedBlock {
   QueuedBlock(Engine& engine, BlockShape shape, std::size_t rows, Stream stream)
       : engine_(engine), shape_(shape), rows_(rows), stream_(stream) {}
 
-  /// y from x [rows][width], and what going backward needs.
+  /// Returns y of x [rows][width], and keeps what the backward needs in the tape.
   [[nodiscard]] Buffer forward(std::span<const T> parameters, Buffer x, Tape& tape) {
     const BlockParameters<const T> p(shape_, parameters);
     normalize(p, x, tape);
@@ -87,7 +87,7 @@ class QueuedBlock {
     return x;
   }
 
-  /// dx from e [rows][width]; frees what weight_gradient() does not need.
+  /// Returns dx of e [rows][width]; frees the tensors that weight_gradient() does not need.
   [[nodiscard]] Buffer input_gradient(std::span<const T> parameters, Buffer e, Tape& tape) {
     const BlockParameters<const T> p(shape_, parameters);
     tape.hidden_gradient = tensor(shape_.hidden);

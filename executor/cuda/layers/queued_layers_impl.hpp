@@ -1,6 +1,6 @@
 #pragma once
 
-// Bodies of queued_layers.hpp, which includes it: ops, steps, and what happens before the first op.
+// Bodies of queued_layers.hpp, which includes it: ops, steps, and the rehearsal before the first op.
 
 #include <fmt/format.h>
 
@@ -159,7 +159,7 @@ auto QueuedLayers<Engine, T>::copy_of(const void* from, std::size_t bytes, Strea
 
 template <class Engine, class T>
 auto QueuedLayers<Engine, T>::take_space(std::size_t bytes) -> HostSpace {
-  // The smallest that is large enough, so that large ones stay for those who need them.
+  // The smallest that is large enough, so that large ones stay free for the passes that need them.
   auto found = spaces_.end();
   for (auto space = spaces_.begin(); space != spaces_.end(); ++space)
     if (space->memory.bytes() >= bytes &&

@@ -1,6 +1,6 @@
 #pragma once
 
-// The same model without a pipeline, on the same device: what gradients in floating point are compared with there. A GPU's products round
+// The same model without a pipeline, on the same device: the reference for gradients in floating point there. A GPU's products round
 // otherwise than a CPU's, but every stage of the two runs on the GPU sees the same numbers bit for bit, so Reference::tolerance()
 // (executor/layers/gradient_check.hpp) holds between them.
 

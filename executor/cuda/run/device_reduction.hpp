@@ -1,6 +1,6 @@
 #pragma once
 
-// The twin of executor/run/replica_reduction.hpp on devices: what ranks that hold replicas of a stage have added up, added up over the replicas.
+// The twin of executor/run/replica_reduction.hpp on devices: adds up the gradients of a stage's replicas, over the ranks that hold them.
 
 #include <cuda_runtime_api.h>
 

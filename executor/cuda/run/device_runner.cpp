@@ -17,10 +17,10 @@ namespace {
 using Code = Program::Code;
 using Doing = Progress::Doing;
 
-/// How often the host looks whether the device is done. It measures nothing: events have their own times.
+/// Pause between two looks of the host at the device. It measures nothing: events have their own times.
 constexpr std::chrono::microseconds kLook{50};
 
-/// A named span on this thread for profilers that read NVTX (Nsight Systems): while it lives, what is queued belongs to it.
+/// A named span on this thread for profilers that read NVTX (Nsight Systems): work that is queued while it lives belongs to it.
 class TraceRange {
  public:
   explicit TraceRange(const std::string& name) { nvtxRangePushA(name.c_str()); }

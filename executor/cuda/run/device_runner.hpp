@@ -31,7 +31,7 @@ class DeviceRunner {
   DeviceRunner(const DeviceRunner&) = delete;
   DeviceRunner& operator=(const DeviceRunner&) = delete;
 
-  /// All steps. Throws Stopped if the run is stopped, and whatever the work and the device throw; what the device had done by then is
+  /// All steps. Throws Stopped if the run is stopped, and the errors of the work and the device; the work that the device has done by then is
   /// recorded.
   void run();
 
@@ -54,7 +54,7 @@ class DeviceRunner {
   void run_together(std::size_t first, std::size_t last, int step);
   void run_copy(std::size_t op, int step);
   void queue_op(std::size_t op, int step, DeviceTensor input, cudaStream_t stream);
-  /// Makes the compute stream wait for the L of what this op uses.
+  /// Makes the compute stream wait for the L of the pass that this op uses.
   void wait_for_reload(Op op);
   void post(std::size_t instruction, int step);
   void wait(std::size_t instruction, int step);

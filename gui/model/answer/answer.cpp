@@ -39,7 +39,7 @@ std::vector<double> work_of(const RunModel& run, bool of_stages) {
   const auto ops = schedule.ops();
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     for (std::size_t i = schedule.queue_begin(Rank(rank)); i < schedule.queue_end(Rank(rank)); ++i) {
-      if (is_copy(ops[i].kind())) continue;  // they run beside a rank's work
+      if (is_copy(ops[i].kind())) continue;  // they run at the same time as a rank's work
       const Ticks takes =
           run.costs ? run.costs->op_duration(schedule, i) : run.timeline.end[i] - run.timeline.start[i];
       work[of_stages ? ops[i].stage().at() : static_cast<std::size_t>(rank)] += static_cast<double>(takes);

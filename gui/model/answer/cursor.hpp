@@ -25,7 +25,7 @@ struct QueueMoment {
   std::vector<Op> received;
 };
 
-/// How many microbatches each rank has in flight at any moment of the first step: from the start of their F to the end of what frees them.
+/// How many microbatches each rank has in flight at any moment of the first step: from the start of their F to the end of the op that frees them.
 class InFlight {
  public:
   /// O(ops).
@@ -44,7 +44,7 @@ class InFlight {
     int taken = 0;
     int given = 0;
   };
-  /// Sums in front of every kEvery-th work op.
+  /// Sums before every kEvery-th work op.
   static constexpr std::size_t kEvery = 256;
   [[nodiscard]] std::size_t count(std::size_t rank, Ticks time, bool starts) const;
   [[nodiscard]] Sums before(std::size_t rank, std::size_t position) const;
@@ -56,7 +56,7 @@ class InFlight {
   ActivationEffects effects_;
   std::optional<DependencyMap> dependencies_;  // not of runs with very many ops
   std::optional<Steady> steady_;
-  std::vector<std::vector<std::uint32_t>> work_;  // [rank]: op indices but copies, which run beside the queue
+  std::vector<std::vector<std::uint32_t>> work_;  // [rank]: op indices, without copies, which run in parallel with the queue
   std::vector<std::vector<Sums>> sums_;           // [rank]
 };
 

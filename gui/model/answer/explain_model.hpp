@@ -16,8 +16,8 @@
 
 namespace pipeloom::gui {
 
-/// Positions in timeline.start of the ops that a cause speaks of, in every step, ascending; for links and messages those of the ops that wait
-/// for them. Empty where it speaks of all or of none: noise, wrong costs, what is not explained. O(ops).
+/// Positions in timeline.start of the ops of a cause, in every step, ascending; for links and messages those of the ops that wait
+/// for them. Empty where the cause concerns all ops or none: noise, wrong costs, the unexplained rest. O(ops).
 [[nodiscard]] std::vector<std::size_t> ops_of(const RunModel& run, const study::explain::Cause& cause);
 
 /// A cause as people read it. Empty texts: it has no such number.
@@ -26,7 +26,7 @@ struct CauseRow {
   std::string amount;    ///< "+64.8 ms"
   std::string spread;    ///< "1.2 ms", a standard deviation
   std::string share;     ///< of the predicted step
-  std::string alone;     ///< what it does to the predicted step by itself
+  std::string alone;     ///< its effect on the predicted step by itself
   std::string if_fixed;  ///< how much shorter the measured step is without it
 };
 
@@ -81,7 +81,7 @@ class ExplainModel : public Part {
   bool under_way_ = false;
   std::optional<std::size_t> pinned_;
   std::optional<std::size_t> hovered_;
-  std::optional<std::size_t> shown_;  ///< what the chart has
+  std::optional<std::size_t> shown_;  ///< the one on the chart
 };
 
 }  // namespace pipeloom::gui

@@ -90,7 +90,7 @@ std::vector<Faster> asked_of(const RunModel& run, std::size_t position, Rank fro
   return all;
 }
 
-/// Of what is selected; nothing to ask of a run whose path is not known.
+/// The questions about the selection; none for a run whose path is not known.
 std::vector<Faster> asked_of(Session& session, const RunPtr& run) {
   const Selection& selection = session.selection;
   if ((!selection.op && !selection.gap) || !run || !run->simulated()) return {};

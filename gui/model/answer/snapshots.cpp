@@ -123,7 +123,7 @@ void Snapshots::put(Snapshot snapshot) {
   ++changes_;
 }
 
-/// Names may have "=" in them: the first cut that leaves a name in front of it counts.
+/// Names may have "=" in them: the first cut with a name before it counts.
 void Snapshots::rename(std::string_view names) {
   const auto is_called = [](std::string_view name) {
     return [name](const Snapshot& each) { return each.name == name; };
@@ -181,7 +181,7 @@ void Snapshots::stack(Session& session) {
   }
 }
 
-/// Snapshots have their own names, and the run under edit says what is other.
+/// Snapshots have their own names, and the name of the run under edit tells its differences.
 void Snapshots::name_runs(Session& session) {
   const auto& config = session.part<ConfigModel>();
   if (titled_revision_ != config.revision() || titled_changes_ != changes_) {

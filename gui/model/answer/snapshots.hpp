@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs that the user keeps as they are, so that what comes next is compared with them. A snapshot is a run and the configuration that made
+// Runs that the user keeps as they are, so that later runs are compared with them. A snapshot is a run and the configuration that made
 // it. It is on the chart once the run under edit is another; changing a parameter never moves it.
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Snapshots : public Part {
   explicit Snapshots(Session&) {}
 
   [[nodiscard]] const std::vector<Snapshot>& all() const { return all_; }
-  /// Keeps the run under edit and makes it the baseline. "" names it after what it is. Throws InputError where there is none, where it is still
-  /// being computed, and where a snapshot has this name.
+  /// Keeps the run under edit and makes it the baseline. "" names it after its configuration. Throws InputError where there is none, where
+  /// it is still being computed, and where a snapshot has this name.
   void take(Session& session, std::string_view name);
   /// Adds one that was kept before. REQUIRES: no other has its name.
   void put(Snapshot snapshot);

@@ -36,7 +36,7 @@ Colour kind_colour(std::string_view palette, Theme theme, OpKind kind, int shade
 }
 
 Colour gap_colour(std::string_view palette, Theme theme, IdleCause cause) {
-  // Calmer than in a printed picture: the ops are what is looked at.
+  // Calmer than in a printed picture: the ops are the main thing.
   const Colour colour = draw::blend(draw::idle_colour(theme, cause), ground_of(theme), 0.35);
   return palette_of(palette) == draw::Palette::Greyscale ? draw::greyed(colour) : colour;
 }
@@ -142,7 +142,7 @@ void ChartColours::make_slack_ramp() {
 
 void ChartColours::make_tint_ramp() {
   const Theme theme = theme_of(key_);
-  // Blue and orange: told apart by everybody. Grey when equal.
+  // Blue and orange: everyone can tell them apart. Grey when equal.
   const Colour equal = theme == Theme::Light ? grey(0xc4) : grey(0x55);
   const Colour less{0x2f, 0x86, 0xd2};
   const Colour more{0xe8, 0x71, 0x1c};

@@ -47,7 +47,7 @@ struct OpPaint {
   Rgba edge = 0;
 };
 
-/// The paints of one run. Made when the run or what colours it changes, not every frame: O(stages + microbatches).
+/// The paints of one run. Made when the run or its colouring changes, not every frame: O(stages + microbatches).
 class ChartColours {
  public:
   struct Key {
@@ -88,7 +88,7 @@ class ChartColours {
   [[nodiscard]] const OpPaint& dimmed() const { return dimmed_; }
   /// The colour that a pixel of many ops is mixed from: the kind's own colour without shades.
   [[nodiscard]] Rgba kind_fill(OpKind kind) const { return kind_fills_[index_of(kind)]; }
-  /// The shortest duration among the first work ops of all kinds: it says whether labels have room for letters.
+  /// The shortest duration among the first work ops of all kinds: it tells if labels have room for letters.
   [[nodiscard]] Ticks shortest() const { return shortest_; }
   [[nodiscard]] bool is_hidden(OpKind kind) const { return (key_.hidden_kinds >> index_of(kind) & 1U) != 0; }
 

@@ -18,7 +18,7 @@ constexpr double kLegendHeight = 24;
 constexpr double kMinimapHeight = 22;
 constexpr double kRulerHeight = 20;
 constexpr double kHeaderWidth = 68;
-/// With what parts it from the rows.
+/// With the gap between it and the rows.
 constexpr double kMemoryHeight = 46;
 constexpr double kMemoryGap = 6;
 /// Where rows would have less than this, they get all of it.
@@ -103,7 +103,7 @@ class Builder {
     if (!(out_.span.end > out_.span.start)) out_.span.end = out_.span.start + 1;
   }
 
-  /// Everything but what depends on whether rows scroll.
+  /// Places everything that does not depend on the scrolling of rows.
   void place_frame() {
     const Box& all = out_.all;
     const double left = std::min(all.x0 + std::round(kHeaderWidth * scale_), all.x1);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Where everything of the Gantt chart is: from the runs, the view and a rectangle of the window to rows, strips and a time scale, and
-// back from a point to what is there. Plain numbers, made anew every frame: O(rows), no op is visited.
+// back from a point to the thing that is there. Plain numbers, made anew every frame: O(rows), no op is visited.
 //
 //   +-------------------------------------------------+
 //   | legend                                          |
@@ -132,7 +132,7 @@ struct ChartLayout {
   Box all;
   double scale = 1;
   TimeRange range;
-  /// From the first start to the last end of all runs: what the minimap shows.
+  /// From the first start to the last end of all runs: the span of the minimap.
   TimeRange span;
 
   Box legend;

@@ -24,7 +24,7 @@ std::vector<std::uint8_t> slack_levels(const RunModel& run) {
   Ticks longest = 1;
   for (std::size_t op = 0; op < all.size(); ++op)
     longest = std::max(longest, run.timeline.end_of(op) - run.timeline.start_of(op));
-  // The whole scale is ten of the longest ops; small slacks are what is looked for, so it is not linear.
+  // The whole scale is ten of the longest ops; small slacks matter most, so it is not linear.
   const double full = std::log1p(10.0);
   levels.reserve(all.size());
   for (const Ticks ticks : all) {

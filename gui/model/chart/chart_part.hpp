@@ -30,11 +30,11 @@ class ChartPart : public Part {
  public:
   explicit ChartPart(Session&) {}
 
-  /// The layout of the frame drawn last: what commands such as "page down" and "fit the rank" measure with.
+  /// The layout of the frame drawn last: commands such as "page down" and "fit the rank" measure with it.
   ChartLayout layout;
   /// By RunModel::id; while a run is in here, its ops are coloured by it instead of by ViewState::colour.
   std::map<std::uint64_t, OpTints> tints;
-  /// By RunModel::id; while a run is in here, all its other ops are dimmed: what a search found.
+  /// By RunModel::id: the ops that a search found; while a run is in here, all its other ops are dimmed.
   std::map<std::uint64_t, OpMatches> matches;
   /// The same for ops that something points at: while there are any, matches of the search do not show.
   std::map<std::uint64_t, OpMatches> highlights;
@@ -53,7 +53,7 @@ class ChartPart : public Part {
   /// where nothing is known of memory.
   [[nodiscard]] std::optional<Rank> memory_rank(const Session& session, const RunModel& run);
 
-  /// Forgets what belongs to runs that are gone, and asks for slack where it is shown.
+  /// Forgets everything of runs that are gone, and asks for slack where it is shown.
   bool update(Session& session) override;
 
  private:

@@ -18,7 +18,7 @@ namespace pipeloom::gui {
 [[nodiscard]] std::string duration_text(TickSum ticks, TimeUnit unit);
 /// "units", "ms": the word after a number in the run's own unit.
 [[nodiscard]] std::string_view unit_word(TimeUnit unit);
-/// A part of what the heading of a run says at its end.
+/// A part of the results at the end of a run's heading.
 struct BadgePart {
   enum class Tone : std::uint8_t { Value, Quiet, Better, Worse };
   std::string text;
@@ -32,12 +32,12 @@ struct BadgePart {
 [[nodiscard]] std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline);
 [[nodiscard]] std::string badge_text(const RunModel& run, const RunModel* baseline);
 
-/// The heading of a run: what it is called, and its shape, "p 8 \u00b7 m 24 \u00b7 v 2".
+/// The heading of a run: its name, and its shape, "p 8 \u00b7 m 24 \u00b7 v 2".
 struct RunHeading {
   std::string name;
   std::string shape;
 };
-/// `title` is what the stack calls it; a shape at its end is not said twice.
+/// `title` is its name in the stack; a shape at the end of the title is not repeated.
 [[nodiscard]] RunHeading heading_of(const RunModel& run, const std::string& title);
 /// The text inside a gap: "warmup \u00b7 175 ms".
 [[nodiscard]] std::string gap_words(const RunModel& run, const IdleSpan& gap);
@@ -48,7 +48,7 @@ struct RunHeading {
 /// The same for a gap of `rank`: cause, duration, start and end.
 [[nodiscard]] std::string gap_tooltip(const RunModel& run, Rank rank, const IdleSpan& gap);
 
-/// The same for a message under way: what, from where to where, how long.
+/// The same for a message under way: its tensor, sender, receiver, and time.
 [[nodiscard]] std::string message_tooltip(const RunModel& run, const MessageBar& message);
 
 }  // namespace pipeloom::gui

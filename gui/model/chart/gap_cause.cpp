@@ -49,7 +49,7 @@ std::pair<int, std::string_view> split_rank(std::string_view text) {
   throw InputError("found '" + shortened(text, 40) + "'; allowed is " + allowed);
 }
 
-/// The most that the producer may be faster, and what holds the op up then.
+/// Finds the most that the producer may be faster, and the op that holds it up then.
 void find_room(GapCause& cause, const std::vector<Neighbour>& all, Ticks run_start) {
   Ticks next = run_start;
   for (const Neighbour& other : all) {

@@ -11,7 +11,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Shortest view: 100 ticks, or what floating point can still cut into a few thousand pixels at this distance from zero.
+/// Shortest view: 100 ticks, or the span that floating point can still cut into a few thousand pixels at this distance from zero.
 constexpr double kShortest = 100;
 constexpr double kResolution = 0x1p-36;
 /// Longest view, in lengths of all runs.

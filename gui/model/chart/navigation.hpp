@@ -1,6 +1,6 @@
 #pragma once
 
-// Moving through time and rows: zoom, pan, fit, what was seen before.
+// Moving through time and rows: zoom, pan, fit, earlier views.
 //
 // All functions change Session::view only. Views are floating point, so a zoom in and the same zoom out at one place give back the very
 // same numbers: a run of zooms at one place is kept as its start and a sum of steps, and the view is computed from these.

@@ -1,7 +1,7 @@
 #pragma once
 
-// How each op of a run is painted now: by the colouring that is chosen, but for what a comparison, its slack, a search, the legend or a
-// chosen kind say of it. What is drawn and what is exported ask here.
+// The paint of each op of a run now: the chosen colouring, changed by a comparison, its slack, a search, the legend or a
+// chosen kind. The chart and exported pictures both ask here.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct OpLook {
   const std::vector<std::uint8_t>* slack =
       nullptr;  ///< by op index; null: not coloured by slack, or not known
   const std::vector<std::size_t>* matches = nullptr;  ///< null: nothing is searched for or pointed at
-  std::optional<OpKind> kind;                         ///< what a double click in the legend left
+  std::optional<OpKind> kind;                         ///< the only kind that is not dimmed, after a double click in the legend
 
   /// Dimmed, as a search or the chosen kind leave it out. O(log matches).
   [[nodiscard]] bool is_left_out(std::size_t position) const;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kNoOp = ~std::uint32_t{0};
 
-/// Part of a step's positions: what an op index is shifted by.
+/// The first position of a step: an op's position is its index plus this.
 std::size_t base_of(const RunModel& run, std::size_t position) {
   const std::size_t ops = run.schedule->num_ops();
   return position / ops * ops;
@@ -31,7 +31,7 @@ void mark_binding(const RunModel& run, std::vector<Neighbour>& all) {
   if (last != all.end()) last->binding = true;
 }
 
-/// The last op of work, or the last copy, in front of `position` in its rank's queue: what keeps its own engine busy.
+/// The last op of work, or the last copy, before `position` in its rank's queue: the one that keeps its own engine busy.
 std::size_t in_front(const RunModel& run, std::size_t position, bool copies) {
   std::size_t before = previous_in_queue(run, position);
   while (before != OpWalk::kNone && is_copy(op_at(run, before).kind()) != copies)

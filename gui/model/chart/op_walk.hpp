@@ -1,6 +1,6 @@
 #pragma once
 
-// From op to op: what an op waits for, who waits for it, its neighbours, and what ends a gap.
+// From op to op: the ops that an op waits for, those that wait for it, its neighbours, and the op that ends a gap.
 //
 // Positions are those of OpRef: step * num_ops + op index. Every look-up stays within the step of its position.
 
@@ -38,7 +38,7 @@ enum class Link : std::uint8_t {
 struct Neighbour {
   std::size_t position = 0;  ///< the op at the other end
   Link link = Link::Queue;
-  /// When what the later op waits for is there: end of the earlier one, plus the transfer where costs are known.
+  /// The time at which the later op's input is there: end of the earlier one, plus the transfer where costs are known.
   Ticks arrival = 0;
   /// A predecessor is binding if nothing else that the op's entry waited for came later.
   bool binding = false;
@@ -58,9 +58,9 @@ class OpWalk {
   /// Op index; kNone if no queue has it.
   [[nodiscard]] std::size_t find(Op op) const;
 
-  /// Everything that the op's entry waited for: the entry of work in front of it in the queue, of a copy the copy in front of it too, then
-  /// the dependencies of the op, then those of the others in its group. Of a group in front the last op counts. Work does not wait for
-  /// copies in front of it.
+  /// Everything that the op's entry waited for: the previous entry of work in the queue, for a copy the previous copy too, then
+  /// the dependencies of the op, then those of the others in its group. Of a previous group the last op counts. Work does not wait for
+  /// earlier copies.
   [[nodiscard]] std::vector<Neighbour> predecessors(const RunModel& run, std::size_t position) const;
   /// Everything that waits for the op: dependencies in order of their start, then the queue's next entry of its sort.
   [[nodiscard]] std::vector<Neighbour> successors(const RunModel& run, std::size_t position) const;
@@ -140,7 +140,7 @@ struct GapCause {
 };
 [[nodiscard]] GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap);
 /// One or two sentences: "Rank 3 waits for 2F0 of rank 2, which ends at 3.0 and arrives at 3.5. ...".
-/// With its roots, what the chain of waits goes back to.
+/// With its roots: the root causes of the chain of waits.
 [[nodiscard]] std::string to_text(const GapCause& cause, const RunModel& run,
                                   std::span<const RootCause> roots = {});
 /// The longest gap of a run, or of those that come after `after` in this order: length, then rank, then time. No value at the end.

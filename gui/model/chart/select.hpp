@@ -28,7 +28,7 @@ void select_gap(Session& session, const GapRef& gap, Reveal reveal);
 
 /// Along the rank's queue; the first step selects the current op if none is.
 void step_in_queue(Session& session, bool forward);
-/// Along what the op waits for, or what waits for it (OpWalk::back, forward). Says so where there is nothing.
+/// To an op that the selected one waits for, or that waits for it (OpWalk::back, forward). Says so where there is none.
 void step_along_dependency(Session& session, bool forward);
 /// To the next op of the same microbatch in time.
 void step_in_microbatch(Session& session, bool forward);

@@ -83,7 +83,7 @@ void ContextMenu::open(ContextTarget target, std::string title, const Thing& thi
     const Command& command = command_of_row(row);
     const std::string argument = filled(row.argument, thing);
     const bool optional = command.argument.empty() || command.argument.starts_with('[');
-    // Keys of these act on what is selected or under the pointer, without an argument.
+    // Keys of these act on the thing that is selected or under the pointer, without an argument.
     const bool asks = argument.empty() && !optional && command.keys.empty();
     entries_.push_back({&command, argument, asks});
   }

@@ -41,7 +41,7 @@ class ContextMenu : public Part {
   void run(Session& session, std::size_t index);
 
   [[nodiscard]] const std::optional<ContextTarget>& target() const { return target_; }
-  /// "op 2/0F7", "rank 3": what the menu is about.
+  /// "op 2/0F7", "rank 3": the thing that the menu is for.
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::vector<ContextEntry>& entries() const { return entries_; }
   /// Changes whenever it opens.

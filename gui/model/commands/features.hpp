@@ -6,7 +6,7 @@
 
 namespace pipeloom::gui {
 
-/// Watches open files, keeps notes beside them, looks for what is wrong with the active run, and remembers what was opened. Once, when the
+/// Watches open files, keeps notes next to them, looks for problems of the active run, and remembers opened files. Called once, when the
 /// program starts. Reads and writes no settings: that is PreferencesStore::load().
 void start_features(Session& session);
 

@@ -50,7 +50,7 @@ void take_fix(Session& session, std::string_view text) {
 }
 
 void save_configuration(Session& session, std::string_view text) {
-  // Where it goes is asked for as commands ask for what they need.
+  // The file's name is asked for, as every command asks for its argument.
   if (text.empty() && config(session).file().empty())
     return session.part<PaletteModel>().ask(session, "save-configuration");
   const io::Overwrite overwrite = take_force(text);

@@ -66,7 +66,7 @@ class ChartListBuilder {
   double add_legend_shades(double x);
   void add_legend_signs(double x);
 
-  // chart_list.cpp: beside the rows.
+  // chart_list.cpp: left of the rows.
   [[nodiscard]] int place_of(const ChartRow& row) const;
   void add_folded_name(const ChartRow& row);
   void add_headers();
@@ -129,7 +129,7 @@ class ChartListBuilder {
   void add_track_words(const TrackCurve& curve);
   void add_track_limit(const TrackCurve& curve, double per_byte);
 
-  // chart_overlays.cpp: what lies on top.
+  // chart_overlays.cpp: shapes on top.
   void add_critical(const ChartBlock& block);
   void add_selection();
   void add_microbatch();

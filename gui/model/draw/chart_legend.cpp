@@ -1,4 +1,4 @@
-// The legend: kinds, and what else colours, shades and outlines mean.
+// The legend: kinds, and other meanings of colours, shades and outlines.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ bool ChartListBuilder::lacks_slack(const RunModel& run) const {
          op_look(session_, part_, run, part_.colours_of(session_, run)).slack == nullptr;
 }
 
-/// Kinds, and what else colours mean. Where runs are coloured in two ways, both.
+/// Adds kinds, and other meanings of colours. Where runs are coloured in two ways, both.
 void ChartListBuilder::add_legend() {
   const RunModel* const tinted = first_run(true);
   const RunModel* const plain = first_run(false);

@@ -99,7 +99,7 @@ struct ChartPicture {
   int width = 0;
   int rows = 0;
   std::vector<Rgba> texels;  // [row * width + x]
-  /// Counts changes of the texels: a view uploads what it has not seen.
+  /// Counts changes of the texels: a view uploads the versions that it has not seen.
   std::uint64_t version = 0;
   std::vector<ChartStrip> strips;
 };
@@ -263,7 +263,7 @@ struct ChartInk {
 };
 [[nodiscard]] ChartInk make_ink(bool dark);
 
-/// Fills `list` with what `layout` shows of the session. `list` may be that of an earlier frame: what is the same is kept.
+/// Fills `list` with the part of the session that `layout` shows. `list` may be that of an earlier frame: unchanged parts are kept.
 void build_chart_list(Session& session, const ChartLayout& layout, const ChartFonts& fonts, ChartList& list);
 
 }  // namespace pipeloom::gui

@@ -12,7 +12,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// FNV-1a over what a picture depends on.
+/// FNV-1a over the inputs of a picture.
 class Fingerprint {
  public:
   void add(std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001B3U; }
@@ -138,7 +138,7 @@ const Rgba* ChartListBuilder::add_dense(const RowLane& lane, Lane which, std::si
   return texels;
 }
 
-/// Boxes of wide ops in the same row: what of a texel they cover is theirs.
+/// Boxes of wide ops in the same row: the part of a texel that they cover is theirs.
 void ChartListBuilder::clear_under(Rgba* texels, std::size_t first_quad) const {
   for (std::size_t i = first_quad; i < list_.quads.size(); ++i) {
     const ChartQuad& quad = list_.quads[i];

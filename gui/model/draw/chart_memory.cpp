@@ -165,7 +165,7 @@ void ChartListBuilder::add_track_curve(const TrackCurve& curve, double per_byte)
   }
 }
 
-/// On the left whose memory it is, in the track what is held at the pointer, else at most.
+/// Adds on the left the rank's name, in the track the bytes held at the pointer.
 void ChartListBuilder::add_track_words(const TrackCurve& curve) {
   const Box& box = layout_.memory;
   const RunModel& run = *curve.block->run;

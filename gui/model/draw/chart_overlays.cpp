@@ -256,7 +256,7 @@ void ChartListBuilder::add_pointer() {
        (ink_.text & 0x00FFFFFFU) | 0x60000000U);
 }
 
-/// The time cursor, with what time it is on the ruler.
+/// The time cursor, with its time on the ruler.
 void ChartListBuilder::add_cursor() {
   const RunModel* run = session_.active_run();
   if (!part_.cursor || run == nullptr) return;

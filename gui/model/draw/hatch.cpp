@@ -127,7 +127,7 @@ class Hatcher {
     return sums_[band.end * colours_.size() + colour] - sums_[band.begin * colours_.size() + colour];
   }
 
-  /// Pixels of several kinds, and the few of one kind between or beside them.
+  /// Finds the pixels of several kinds, and the few of one kind between or next to them.
   void find_bands() {
     std::vector<bool> hatched(columns_);
     for (std::size_t begin = 0, end = 0; begin < columns_; begin = end) {
@@ -162,7 +162,7 @@ class Hatcher {
     std::size_t left = 0;
     for (std::size_t i = 0; i < colours_.size(); ++i) {
       part[i] = part_of(near, i);
-      // Sums of floating point: what is not there may differ from 0 in its last digits.
+      // Sums of floating point: an empty share may differ from 0 in its last digits.
       if (part[i] < 1e-6) part[i] = 0;
       total += part[i];
       if (part[i] > 0) ++left;

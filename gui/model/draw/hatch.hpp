@@ -20,7 +20,7 @@ inline constexpr float kMostOpaque = 0.86F;
 inline constexpr std::size_t kHatch = 12;
 using HatchedTexel = std::array<Rgba, kHatch>;
 
-/// Columns beside those that are coloured which decide about their colours.
+/// Columns next to the coloured ones that influence their colours.
 inline constexpr std::size_t kHatchMargin = 20;
 
 /// Writes the texels of columns, of which the first is number `first` of all, so that bands go on where the view moves; a band moves by

@@ -59,7 +59,7 @@ void click_in_rows(Session& session, const ChartLayout& layout, const ChartPress
   } else if (at.gap) {
     select_gap(session, *at.gap, Reveal::No);
   } else if (at.message) {
-    // A message is what its consumer waits for.
+    // A click on a message selects the op that waits for it.
     const RunModel& run = *layout.blocks[*at.block].run;
     select_op(session, {run.id, run.message_bars[*at.message].consumer}, Reveal::No);
   } else {
@@ -314,7 +314,7 @@ class PointerEvent {
                     scope_of(event_.shift, event_.ctrl));
   }
 
-  /// While the schedule is edited, an op goes along.
+  /// While the schedule is edited, a drag moves an op.
   [[nodiscard]] bool takes_op() {
     const bool plain = part_.press_.button == MouseButton::Left && !part_.press_.alt && !part_.press_.shift;
     ScheduleEditor& editor = session_.part<ScheduleEditor>();
@@ -341,7 +341,7 @@ class PointerEvent {
     session_.view.scroll = std::clamp(scroll, 0.0, layout_.max_scroll());
   }
 
-  /// A press beside the window moves its middle there; on it, the window keeps hold of the pointer.
+  /// A press outside the window moves its middle there; on it, the window keeps hold of the pointer.
   void start_window() {
     const double time = layout_.minimap_time_of(event_.x);
     if (time < layout_.range.start || time >= layout_.range.end) {

@@ -154,7 +154,7 @@ ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), p
 }
 
 bool ConfigModel::update(Session& session) {
-  // The example is for those who name no configuration.
+  // The example is for a start without a configuration.
   if (started_ || session.run_comes()) return false;
   simulate(session);
   return true;
@@ -312,7 +312,7 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
                          std::vector<Fix> fixes) {
   shown_revision_ = revision;
   const std::string before = std::exchange(problem_, without_prefix(std::move(problem)));
-  // The panel may be closed, and scripts judge a command by what was said.
+  // The panel may be closed, and scripts judge a command by the session's message.
   if (!problem_.empty())
     session.say(problem_, MessageKind::Problem);
   else if (!before.empty() && session.message.text == before)

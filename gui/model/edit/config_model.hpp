@@ -2,7 +2,7 @@
 
 // The configuration under edit: every change is simulated at once, off the frame thread, and can be undone.
 //
-// It is held as a list of assignments, key path -> JSON text, as --set would take them; what is not assigned has its default. So an
+// It is held as a list of assignments, key path -> JSON text, as --set would take them; a key without an assignment has its default. So an
 // undo step is a small map, a command line is the list itself, and a file is the list, nested.
 
 #include <chrono>
@@ -65,7 +65,7 @@ class ConfigModel : public Part, public Undoable {
   [[nodiscard]] bool is_set(const std::string& path) const { return !value(path).empty(); }
 
   /// `text` is JSON, or a plain word. Changes of one key in quick succession (a drag) are one undo step. Throws InputError for a key that
-  /// does not exist; what is wrong with values the simulation says.
+  /// does not exist; the simulation reports wrong values.
   void set(Session& session, const std::string& path, const std::string& text);
   /// Back to the default.
   void reset(Session& session, const std::string& path);
@@ -141,7 +141,7 @@ class ConfigModel : public Part, public Undoable {
   bool started_ = false;  // something was simulated
 };
 
-/// "zbv p=8 m=24 - Pipeloom": the active run's name, with "*" in front where it is of a configuration that was changed since it was saved.
+/// "zbv p=8 m=24 - Pipeloom": the active run's name, after a "*" if its configuration has changed since it was saved.
 [[nodiscard]] std::string window_title(Session& session);
 
 }  // namespace pipeloom::gui

@@ -20,7 +20,7 @@ std::string option_of(const std::string& path) {
   return {};
 }
 
-/// Assignments in the order of the table of keys; what the table does not have comes last.
+/// Assignments in the order of the table of keys; those that are not in the table come last.
 std::vector<std::pair<std::string, std::string>> in_order(const Assignments& assignments) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const io::Key& key : io::config_keys())

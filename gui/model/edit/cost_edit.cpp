@@ -29,7 +29,7 @@ Scale microbatch_scale(const RunModel& run, Op op) {
   return scales.empty() ? kUnitScale : scales[op.microbatch().at()];
 }
 
-/// The duration without what comes on top of every stated time.
+/// The duration without the time per entry and the factor of the microbatch.
 Ticks bare(const RunModel& run, Op op, Ticks duration) {
   const Ticks alone = std::max<Ticks>(0, duration - costs_of(run).entry);
   const Scale scale = microbatch_scale(run, op);
@@ -125,7 +125,7 @@ Rows with_op(Rows rows, const RunModel& run, std::size_t position, Ticks duratio
   return rows;
 }
 
-/// One row for the kind on its stage, in front of those that name microbatches.
+/// One row for the kind on its stage, before those that name microbatches.
 Rows with_stage_kind(Rows rows, const RunModel& run, std::size_t position, Ticks duration) {
   const Op op = op_at(run, position);
   CostRow row;

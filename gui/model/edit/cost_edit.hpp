@@ -3,7 +3,7 @@
 // Another duration for an op, as a change of the configuration that its run was made of.
 //
 //   this op               a row of costs.exceptions that names kind, stage and microbatch
-//   its kind on its stage a row without the microbatch, in front of those that have one; rows of single ops of the same stage go
+//   its kind on its stage a row without the microbatch, before those that have one; rows of single ops of the same stage are removed
 //   its rank              costs.rank_scale, which times of exceptions follow too
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class CostScope : std::uint8_t { StageKind, Op, Rank };
 /// "B of stage 3", "B 7 of stage 3", "all of rank 3".
 [[nodiscard]] std::string scope_text(const RunModel& run, std::size_t position, CostScope scope);
 
-/// Why the op's duration cannot be changed so, in a sentence that says what can; "" where it can.
+/// Says why the op's duration cannot be changed in this way, and which one can be; "" if it can be changed.
 [[nodiscard]] std::string cost_refusal(const RunModel& run, std::size_t position, CostScope scope);
 
 /// `from`, the configuration that `run` was made of, with another duration of the op at `position`, and of the other ops of the scope.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostSteps = 2000;
 
-/// The next of `order`, from its end, who `can`; those who cannot forgot their steps. Then anyone who can: a part may undo by itself.
+/// The last part in `order` that `can`; a part that cannot has forgotten its steps. Else any part that can: a part may undo by itself.
 template <class Can>
 Undoable* next_of(std::vector<Undoable*>& order, const std::vector<Undoable*>& known, const Can& can) {
   while (!order.empty()) {

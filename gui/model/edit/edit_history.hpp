@@ -39,7 +39,7 @@ class EditHistory : public Part {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  std::vector<Undoable*> known_;  // everyone who ever made a step
+  std::vector<Undoable*> known_;  // all parts that ever made a step
   std::vector<Undoable*>
       done_;  // whose steps they are, the latest last; steps that were forgotten may still be named
   std::vector<Undoable*> undone_;  // the same of the steps that were taken back

@@ -25,7 +25,7 @@ constexpr ParamGroupRow kGroups[] = {
     {ParamGroup::Stragglers, "stragglers", "Stragglers", "", "all ranks equal"},
     {ParamGroup::Model, "model", "Model", "", "none"}};
 
-/// A row for a key whose path does not say what people call it, or that is in another group than its prefix says. `kind` is the letter
+/// A row for a key whose path is not its usual name, or that is in another group than its prefix says. `kind` is the letter
 /// of the ops without which it means nothing; `always` gives it a row whatever holds.
 struct ParamRow {
   std::string_view path;
@@ -248,7 +248,7 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {
   static const std::string kUnknown;
   if (run == nullptr || run->schedule->stages() > kMostStages) return kUnknown;
-  // An edit that hangs has no configuration of its own: what held before it still does.
+  // An edit that hangs has no configuration of its own: the values before it still hold.
   if (!run->effective) return run->hang && !texts_.empty() ? texts_[io::id_of(key)] : kUnknown;
   if (run->id != run_) {
     run_ = run->id;

@@ -22,7 +22,7 @@ struct ParamGroupRow {
   ParamGroup group;
   std::string_view id;    ///< "costs", of its head's item
   std::string_view head;  ///< "Costs"
-  /// The key whose value the head tells: what times are for, how transfers behave.
+  /// The key whose value the head tells: the unit that times are per, the model of transfers.
   std::string_view told;
   /// The text in the head of a group without a row; "" for the value of `told`.
   std::string_view at_rest;

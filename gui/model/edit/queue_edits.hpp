@@ -1,7 +1,7 @@
 #pragma once
 
 // A schedule's queues while they are edited: the schedule as it was, and copies of those queues that differ from it. Every edit is one
-// stretch of one queue replaced by another, so that undoing costs what the edit did, and not a schedule.
+// stretch of one queue replaced by another, so that undoing costs as much as the edit, and not a whole schedule.
 //
 // Positions count a queue's entries from 0, as Move of sim/analysis/hang.hpp does; an overlapped group is one entry. Ops are named: an index
 // into the schedule's ops would change with every edit.
@@ -52,8 +52,8 @@ class QueueEdits {
   [[nodiscard]] std::optional<QueueEntry> entry_at(Rank rank, std::size_t position) const;
   [[nodiscard]] std::size_t num_entries(Rank rank) const;
 
-  // The edits. Each throws InputError, and changes nothing, where it cannot be done: it names the rank and what is allowed. Whether the
-  // schedule still runs afterwards is validate()'s question.
+  // The edits. Each throws InputError, and changes nothing, where it cannot be done: it names the rank and the allowed values.
+  // validate() checks that the schedule still runs afterwards.
 
   /// Puts the entry of `op` at `position`, its place after the edit. The entries between move up by one.
   void move(Rank rank, Op op, std::size_t position);

@@ -360,7 +360,7 @@ void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) co
 
 namespace {
 
-/// The same queues, groups included. Placements may differ in what no queue shows, such as a rank without stages.
+/// The same queues, groups included. Placements may differ where no queue shows it, as for a rank without stages.
 bool same_queues(const Schedule& a, const Schedule& b) {
   const auto same = [](Op x, Op y) { return x == y && x.joined() == y.joined(); };
   if (a.ranks() != b.ranks()) return false;

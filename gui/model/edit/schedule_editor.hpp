@@ -1,11 +1,11 @@
 #pragma once
 
-// Editing the queues of the run that is active: the picture, the metrics and what is wrong follow every edit.
+// Editing the queues of the run that is active: the picture, the metrics and the problems follow every edit.
 //
 //   edit -> job "edit": validate, simulate with the run's own costs -> "1f1b p=4 m=8 (edited)" in the place of the run
 //
-// Edits that leave no schedule (an op missing, or in front of what it needs) keep the last picture and say what is wrong; those that
-// make ranks wait for each other show what does run, with the wait cycle. The run from before the edits is kept: undoing all of them,
+// Edits that leave no schedule (an op missing, or before its inputs) keep the last picture and report the problem; those that
+// make ranks wait for each other show the ops that run, with the wait cycle. The run from before the edits is kept: undoing all of them,
 // or discarding, shows it again.
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct EditOutcome {
   std::string problem;
   /// The page that explains a hang of queues or messages, "" if none.
   std::string page;
-  /// `run`, and what is to be found for it later.
+  /// `run`, and the inputs of the results that are found later.
   ShownRun shown = {};
 };
 
@@ -58,7 +58,7 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] bool editing() const { return edits_ != nullptr; }
   /// Starts to edit the active run, unless it is being edited already. Throws InputError if nothing is open, or the run was measured.
   void begin(Session& session);
-  /// Stops editing; what was edited stays on screen.
+  /// Stops editing; the edited run stays on screen.
   void end();
   /// Shows the run from before the edits again, and stops editing.
   void discard(Session& session);
@@ -147,7 +147,7 @@ class ScheduleEditor : public Part, public Undoable {
 /// (recomputation, offload, forward_only) is left out: the run's schedule has it already.
 [[nodiscard]] io::Config config_of(const RunModel& run);
 
-/// The whole schedule of a run: of one that hangs, what it was given and not only what ran.
+/// The whole schedule of a run: of one that hangs, all of it and not only the part that ran.
 [[nodiscard]] const std::shared_ptr<const Schedule>& whole_schedule(const RunModel& run);
 
 /// Validates and simulates: the job after every edit. `title` is that of the run. Throws nothing.
@@ -155,7 +155,7 @@ class ScheduleEditor : public Part, public Undoable {
                                         const std::string& title, const RunModel& before);
 
 /// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, a file that is there and may not be
-/// replaced, what PyTorch has no text for, and if what was read back is another schedule; SystemError if the disk refuses.
+/// replaced, a schedule that PyTorch has no text for, and if another schedule is read back; SystemError if the disk refuses.
 void save_schedule(const Schedule& schedule, const std::string& path, io::Overwrite overwrite);
 
 }  // namespace pipeloom::gui

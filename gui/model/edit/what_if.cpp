@@ -128,7 +128,7 @@ void WhatIf::release(Session& session) {
                           what_if_text(held.old_duration, held.duration, unit)));
   if (!held.shows_all) return;
   if (session.part<ConfigModel>().pending())
-    return;  // what comes is fitted as it comes: the view shows all of the run before
+    return;  // the next run is fitted when it comes: the view shows all of the previous one
   fit_all(session);
 }
 

@@ -55,7 +55,7 @@ class WhatIf : public Part {
     Ticks duration = 0;
     CostScope scope = CostScope::StageKind;
     std::uint64_t gesture = 0;
-    TimeRange range;  ///< of the view: what is dragged keeps its scale
+    TimeRange range;  ///< of the view: the dragged op keeps its scale
     bool shows_all = false;
     bool changed = false;
   };
