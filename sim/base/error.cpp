@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kShown = 80;
 constexpr std::size_t kShownPlace = 200;
-/// A message lists all valid names where they take no more letters than that, else so many of the nearest.
+/// A message lists all valid names where they take no more letters than that, else the kMostListed nearest.
 constexpr std::size_t kMostLetters = 300;
 constexpr std::size_t kMostListed = 10;
 
@@ -26,7 +26,7 @@ std::vector<std::string> listed_names(std::string_view name, const std::vector<s
 }  // namespace
 
 std::string Where::text() const {
-  // Longer than other names: editors and CI servers open what stands here.
+  // Longer than other names: editors and CI servers open this place.
   std::string shown = shortened(file, kShownPlace);
   if (line <= 0) return shown;
   if (column <= 0) return fmt::format("{}:{}", shown, line);
@@ -35,7 +35,7 @@ std::string Where::text() const {
 
 std::string Error::line() const {
   const std::string place = where_.text();
-  // What a message shows of an input is printable already; the system's and the packages' own words may hold anything.
+  // The parts of a message that come from an input are printable already; the system's and the packages' own words may hold anything.
   const std::string message = printable_lines(what());
   return place.empty() ? "error: " + message : fmt::format("{}: error: {}", place, message);
 }

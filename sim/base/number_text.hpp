@@ -22,7 +22,7 @@ struct NumberText {
 /// Nothing for text that is no JSON number.
 [[nodiscard]] std::optional<NumberText> split_number(std::string_view text);
 
-// Quantities as people write and read them, with their unit: "23.6ms", "80GiB", "400Gbit/s". A blank may stand in front of the unit.
+// Quantities as people write and read them, with their unit: "23.6ms", "80GiB", "400Gbit/s". A blank may precede the unit.
 
 /// "23.6ms", "1.5 s", "40us", "7ns": in ticks of real time, rounded to nearest. Nothing for any other text, and for times below 0 or
 /// beyond kMaxTicks.

@@ -1,6 +1,6 @@
 #pragma once
 
-// A place in a text that is read from left to right. What may stand where, and what is said if something else does, is each grammar's own.
+// A place in a text that is read from left to right. Each grammar decides what it accepts at a place, and its error texts.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,11 +20,11 @@ class TextCursor {
   [[nodiscard]] std::string_view rest() const { return text_.substr(std::min(at_, text_.size())); }
   /// The next character; '\0' at the end.
   [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[at_]; }
-  /// What was passed since the place was `begin`.
+  /// The text between `begin` and the place.
   [[nodiscard]] std::string_view since(std::size_t begin) const { return text_.substr(begin, at_ - begin); }
 
   void skip(std::size_t count = 1) { at_ += count; }
-  /// Passes `c`, or `literal`, if it stands here; else it stays.
+  /// Passes `c`, or `literal`, if it is at the place, and returns true; else it stays.
   bool take(char c) { return !at_end() && text_[at_] == c && (++at_, true); }
   bool take(std::string_view literal) { return rest().starts_with(literal) && (at_ += literal.size(), true); }
 

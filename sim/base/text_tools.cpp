@@ -112,7 +112,7 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
 
 namespace {
 
-/// GitHub's runner looks for the first behind any blanks, it and Azure's agent for the others anywhere in a line.
+/// GitHub's runner looks for the first after any blanks, it and Azure's agent for the others anywhere in a line.
 constexpr std::string_view kCommandAtBegin = "::";
 constexpr std::array<std::string_view, 2> kCommandAnywhere = {"##[", "##vso["};
 

@@ -22,7 +22,7 @@ namespace pipeloom {
 /// The parts between separators, empty ones included: n separators give n + 1 parts.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
-/// The texts one behind the other with `separator` between them; "" for none.
+/// The texts one after the other with `separator` between them; "" for none.
 [[nodiscard]] std::string join(const std::vector<std::string>& texts, std::string_view separator);
 
 /// The entry of `valid` that looks most like `name`, or "" when nothing is near (case and `-`/`_` ignored,
@@ -33,7 +33,7 @@ namespace pipeloom {
                                                      const std::vector<std::string>& valid,
                                                      std::size_t count);
 
-// What somebody else wrote, made fit to be shown: names of files, values of options, whatever an input holds. Every message shows such
+// Text from outside, made fit to be shown: names of files, values of options, whatever an input holds. Every message shows such
 // text by shortened(), which does this and cuts; tests/lint/message_text.py looks for those that do not.
 
 /// A character at the beginning of a text.
@@ -44,7 +44,7 @@ struct Utf8Character {
 };
 [[nodiscard]] Utf8Character utf8_character(std::string_view text);
 
-/// Whether a character shows itself and nothing else: no control character, line or paragraph separator, mark that turns the direction of
+/// True if a character shows itself and nothing else: no control character, line or paragraph separator, mark that turns the direction of
 /// writing, or number that is no character.
 [[nodiscard]] bool is_printable(std::uint32_t code);
 

@@ -12,7 +12,7 @@
 
 namespace pipeloom::draw {
 
-/// One column: a glyph one column wide, its colour and the colour behind it. No value is the terminal's own.
+/// One column: a glyph one column wide, its colour and the background colour. No value is the terminal's own.
 struct Cell {
   std::string glyph;
   std::optional<Colour> text;

@@ -1,13 +1,13 @@
 #pragma once
 
-// Where a label of a picture stands.
+// The box of a label in a picture.
 
 namespace pipeloom::draw {
 
 /// Pixels; y grows down.
 struct Box {
   double left, top, right, bottom;
-  /// Whether they have more than an edge in common.
+  /// True if they have more than an edge in common.
   [[nodiscard]] bool meets(const Box& other) const {
     return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
   }

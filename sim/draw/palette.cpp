@@ -17,7 +17,7 @@ constexpr Colour kWhite{0xff, 0xff, 0xff};
 /// [KindRow::colour]
 using Kinds = std::array<Colour, kOpKinds>;
 
-// F, B, I, W: Okabe and Ito's blue, orange, reddish purple and bluish green, lighter, so that dark numbers stand on all of them. The others
+// F, B, I, W: Okabe and Ito's blue, orange, reddish purple and bluish green, lighter, so that dark numbers are legible on all of them. The others
 // as they have them: vermilion, sky blue, yellow; Tol's "muted" adds indigo and olive.
 constexpr Kinds kKindsLight = {Colour{0x2f, 0x7f, 0xc4}, Colour{0xe0, 0xa0, 0x3a}, Colour{0xcc, 0x7f, 0xb0},
                                Colour{0x1f, 0x9d, 0x78}, Colour{0xd5, 0x5e, 0x00}, Colour{0x56, 0xb4, 0xe9},

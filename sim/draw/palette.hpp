@@ -33,7 +33,7 @@ enum class Palette : std::uint8_t { Default, ColourBlind, Greyscale };
 /// "default", "colour-blind", "greyscale".
 [[nodiscard]] std::optional<Palette> palette_named(std::string_view name);
 
-/// What an op's colour tells.
+/// The property of an op that its colour shows.
 enum class ColourBy : std::uint8_t { Kind, Stage, Microbatch, Rank };
 /// "kind", "stage", "microbatch", "rank".
 [[nodiscard]] std::string_view name_of(ColourBy by);
@@ -45,7 +45,7 @@ enum class ColourBy : std::uint8_t { Kind, Stage, Microbatch, Rank };
 [[nodiscard]] Colour blend(Colour a, Colour b, double share);
 /// Contrast ratio of WCAG 2.1, 1 (equal) to 21 (black on white).
 [[nodiscard]] double contrast(Colour a, Colour b);
-/// Black or white, whichever stands out more: at least 4.5 : 1 on every fill.
+/// Black or white, the one with more contrast: at least 4.5 : 1 on every fill.
 [[nodiscard]] Colour text_on(Colour fill);
 
 /// The lines and dots of a pattern on this fill: visible, yet the number on top stays legible.
@@ -54,7 +54,7 @@ enum class ColourBy : std::uint8_t { Kind, Stage, Microbatch, Rank };
 /// The colours of everything that is not an op.
 struct Surface {
   Colour background;
-  Colour row;       ///< behind a rank's ops: idle time without a cause
+  Colour row;       ///< background of a rank's ops: idle time without a cause
   Colour grid;      ///< vertical lines at the axis ticks
   Colour axis;      ///< frame and tick marks
   Colour text;      ///< title, rank labels, numbers of the axis; >= 7 : 1 on background

@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of a timeline's picture: which ranks share one, and what stands where within one. Lengths are pixels.
+// The rows of a timeline's picture: which ranks share one, and the places within one. Lengths are pixels.
 
 #include <cstddef>
 #include <vector>
@@ -37,7 +37,7 @@ class RankRows {
   [[nodiscard]] Row row(int i, double y, double height) const;
   /// One past the last row for a rank that has none. REQUIRES: first <= rank < last.
   [[nodiscard]] std::size_t row_of(Rank rank) const;
-  /// Whether a row says which rank it is: each where there is room, else those with round numbers. `pitch` is from one row's top
+  /// True if a row shows its rank's number: each where there is room, else those with round numbers. `pitch` is from one row's top
   /// to the next, `text` the size of the numbers.
   [[nodiscard]] bool is_named(const Row& row, double pitch, double text) const;
 
@@ -45,7 +45,7 @@ class RankRows {
   Rank first_;
   Rank last_;
   int ranks_per_row_ = 1;
-  std::vector<int> ranks_;          // [row], empty where rows stand by number
+  std::vector<int> ranks_;          // [row], empty where rows are ranks by number
   std::vector<std::size_t> place_;  // [rank - first_] of them
 };
 

@@ -29,7 +29,7 @@ using tracks::DrawnEntry;
 using tracks::Mark;
 using tracks::TimelineIndex;
 
-/// What a shape stands for. Writers need not look at it; tests and the window do.
+/// The role of a shape in the picture. Writers need not look at it; tests and the window do.
 enum class Role : std::uint8_t {
   Background,
   Row,
@@ -153,7 +153,7 @@ struct SceneOptions {
   /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks
   /// share rows. A box has its number if the longest number of the schedule would fit too.
   double height = 0;
-  /// Least space left of the plot, for the numbers of ranks: pictures that stand above each other have it in common.
+  /// Least space left of the plot, for the numbers of ranks: pictures above each other have it in common.
   double left = 0;
   /// Visible time; no value shows everything.
   std::optional<Span> range = {};
@@ -168,7 +168,7 @@ struct SceneOptions {
   const OwnColours* own = nullptr;
   Theme theme = Theme::Light;
   Palette palette = Palette::Default;
-  /// A pattern per op kind besides the colour.
+  /// A pattern per op kind in addition to the colour.
   bool patterns = false;
   bool show_legend = true;
   /// Memory curve below each rank, with limit and peak. Without `memory`: live activations (default_memory). A chosen
@@ -198,7 +198,7 @@ struct SceneOptions {
 };
 
 /// Lays the picture out. REQUIRES: options.ranks are the schedule's. The first form builds the index itself; the second
-/// is for whoever draws the same timeline often. Cost without critical path and memory: O(pixels log ops).
+/// is for callers that draw the same timeline often. Cost without critical path and memory: O(pixels log ops).
 /// Throws InputError for a range that is empty or a width or height too small to hold a picture (below 120 x 60).
 [[nodiscard]] Scene build_scene(const Timeline& timeline, const SceneOptions& options);
 [[nodiscard]] Scene build_scene(const Timeline& timeline, const TimelineIndex& index,

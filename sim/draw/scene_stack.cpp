@@ -37,7 +37,7 @@ void append(Scene& to, Scene scene) {
   std::move(scene.titles.begin(), scene.titles.end(), std::back_inserter(to.titles));
 }
 
-/// What a run takes by itself.
+/// The space that a run takes by itself.
 struct Measured {
   double left = 0;
   double width = 0;

@@ -1,15 +1,15 @@
 #pragma once
 
-// Colours of what stands around pictures, beside those of their surface: one table for the window and for pages.
+// Colours around pictures, beside those of their surface: one table for the window and for pages.
 
 #include "sim/draw/palette.hpp"
 
 namespace pipeloom::draw {
 
 struct Tokens {
-  Colour ground;  ///< behind everything
-  Colour panel;   ///< what stands on the ground: panels, cards
-  Colour raised;  ///< what stands on panels: fields, buttons
+  Colour ground;  ///< background of everything
+  Colour panel;   ///< areas on the ground: panels, cards
+  Colour raised;  ///< controls on panels: fields, buttons
   Colour line;    ///< between panels
   Colour faint;   ///< text that may be missed
   Colour

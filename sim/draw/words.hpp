@@ -23,7 +23,7 @@ inline constexpr const char* kCriticalPathLabel = "Critical path";
 /// "rank 3": in front of its row.
 [[nodiscard]] std::string rank_label(Rank rank);
 
-/// What is written on an op: its microbatch, "12", and the slice of a sliced sequence, "12.3".
+/// The number written on an op: its microbatch, "12", and the slice of a sliced sequence, "12.3".
 [[nodiscard]] std::string op_number(Op op);
 /// As long as the longest op_number of a schedule, so that boxes of one size have all their numbers or none.
 [[nodiscard]] std::string widest_op_number(const Schedule& schedule);

@@ -20,12 +20,12 @@ inline constexpr std::size_t kCollectiveKinds = 4;
 
 class CollectiveTable {
  public:
-  /// `bytes` and `seconds` above 0, `ranks` at least 2. A size that stands twice is what was measured, else what came first.
+  /// `bytes` and `seconds` above 0, `ranks` at least 2. Of a size added twice the measured value counts, else the first.
   void add(model::CollectiveKind kind, int ranks, double bytes, double seconds, bool measured = false);
   [[nodiscard]] bool empty() const { return empty_; }
   /// Seconds. In the size: a straight line between logarithms; below the first size as long as the first, above the last at the bandwidth of the
-  /// last. In the ranks: between the two numbers around it by their bus time; beyond the largest number nothing. A hit: ranks and size stand in
-  /// the table, or the size lies between two that do.
+  /// last. In the ranks: between the two numbers around it by their bus time; beyond the largest number nothing. A hit: ranks and size are in
+  /// the table, or the size lies between two that are.
   [[nodiscard]] std::optional<Found> find(model::CollectiveKind kind, double bytes, int ranks) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a device and its links can do, and how long a piece of work takes on them.
+// Rates of a device and its links, and the time of a piece of work on them.
 
 #include <array>
 #include <cstddef>
@@ -48,7 +48,7 @@ struct GemmTables {
 
 struct Gemms {
   double efficiency = 0.75;  ///< eG, where no table is
-  double launch = 0;         ///< t0: seconds that each launch takes besides, where no table is
+  double launch = 0;         ///< t0: seconds that each launch takes in addition, where no table is
   std::array<GemmTables, kPrecisions> tables;
 };
 
@@ -63,12 +63,12 @@ struct Attentions {
       by_direction;  ///< [0] forward, [1] backward, at attention_shape(); flash attention alone
 };
 
-/// What launching kernels costs.
+/// Times of launching kernels.
 struct Launch {
   double layer_floor = 0;   ///< c: seconds that a layer, forward and backward together, takes at least
   double floor_growth = 0;  ///< of the floor with each doubling of the tensor ranks
   double sharpness = 2.87;  ///< q: floor and GPU time x make (x^q + floor^q)^(1/q)
-  double pass_seconds = 0;  ///< of each pass of a stage besides: the framework's own
+  double pass_seconds = 0;  ///< of each pass of a stage in addition: the framework's own
 };
 
 struct Hardware {
@@ -82,7 +82,7 @@ struct Hardware {
   Attentions attention;
   /// eM: share of the memory's rate over the bytes of model::Traffic, which has two lists: of models with layer norms, the second, and of all others.
   std::array<double, 2> traffic_efficiency = {0.264, 0.75};
-  double kernel_seconds = 0;  ///< of each kernel of model::Traffic besides
+  double kernel_seconds = 0;  ///< added for each kernel of model::Traffic
   Launch launch;
   double optimizer_efficiency = 0.8;  ///< share of the memory's rate
   double collective_factor = 1;       ///< kC: a collective in a run over the same alone
@@ -103,7 +103,7 @@ struct Product {
 /// Forward [m, k] x [k, n], gradient of the input [m, n] x [n, k], of the weights [n, m] x [m, k].
 [[nodiscard]] Product product_of(const model::Gemm& gemm, model::Pass pass);
 
-/// Where attention stands in tables: batch, sequence (the mean of queries and keys in logarithms), heads, key/value heads, two head dimensions.
+/// Place of attention in tables: batch, sequence (the mean of queries and keys in logarithms), heads, key/value heads, two head dimensions.
 [[nodiscard]] Shape attention_shape(const model::CoreAttention& attention);
 
 /// The pass of one product. A default is launch + max(FLOPs / (eG peak), bytes / memory rate).
@@ -126,7 +126,7 @@ struct Product {
 [[nodiscard]] const Link& message_link(const Hardware& hardware, bool across_nodes);
 /// A message of the pipeline from one device to another: latency + bytes / (rate x efficiency).
 [[nodiscard]] Timed message(const Hardware& hardware, double bytes, bool across_nodes);
-/// A step of the optimizer that moves so many bytes through a device's memory.
+/// A step of the optimizer that moves `bytes` bytes through a device's memory.
 [[nodiscard]] Timed optimizer(const Hardware& hardware, double bytes);
 /// Gradients summed over replicas at the end of a step. `shared_out` (ZeRO 1 and more): a reduce-scatter of the gradients and an all-gather of
 /// the weights; else one all-reduce of the gradients.

@@ -28,7 +28,7 @@ struct Terms {
   Terms& operator+=(const Terms& other);
 };
 
-/// What a piece of work takes in each pass, and how the numbers were found.
+/// Times of a piece of work in each pass, and how the numbers were found.
 struct WorkTime {
   std::array<Terms, model::kPasses> passes;
   std::array<std::array<int, kBases>, kTerms> counts =
@@ -49,7 +49,7 @@ struct GroupSize {
 /// ranks, which hold the same weights.
 [[nodiscard]] GroupSize group_of(const Hardware& hardware, const model::Split& split, model::Group group);
 
-/// Everything one behind the other. `list`: the model's norms, as in time_of() of traffic.
+/// Everything one after the other. `list`: the model's norms, as in time_of() of traffic.
 [[nodiscard]] WorkTime work_time(const Hardware& hardware, const model::Work& work, const model::Split& split,
                                  model::NormKind list);
 

@@ -33,7 +33,7 @@ double roofline(const Hardware& hardware, const Product& product, double groups,
   return std::max(flops / (peak * efficiency), values * kOperandBytes / hardware.memory_rate);
 }
 
-/// What tables say of one product that is not grouped.
+/// The value of the tables for one product that is not grouped.
 std::optional<Found> find_product(const GemmTables& tables, const Product& product, model::Pass pass) {
   const auto& shapes = tables.by_pass[static_cast<std::size_t>(pass)];
   if (const auto found = shapes.find({1, product.m, product.k, product.n, 1, 1})) return found;

@@ -14,14 +14,14 @@ using Shape = std::array<double, 6>;
 
 struct Found {
   double value = 0;
-  bool hit = false;       ///< the shape itself stands in the table
+  bool hit = false;       ///< the shape itself is in the table
   bool measured = false;  ///< and comes from a measurement of the user's own
 };
 
 /// Points in the space of the sizes' logarithms.
 class ShapeTable {
  public:
-  /// `value` > 0. A shape that stands twice is what was measured, else what came first.
+  /// `value` > 0. Of a shape added twice the measured value counts, else the first.
   void add(const Shape& shape, double value, bool measured = false);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }

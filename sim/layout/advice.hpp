@@ -1,6 +1,6 @@
 #pragma once
 
-// What a framework would say about a run on top of its layout: how many microbatches it takes, and what it switches off
+// Advice of a framework on a run and its layout: how many microbatches it takes, and which features it switches off
 // for schedules that split the backward.
 
 #include <optional>
@@ -41,7 +41,7 @@ struct TrainingOptions {
   bool moe = false;      ///< a mixture-of-experts model
   Checkpointing checkpointing = Checkpointing::None;
 };
-/// What does not go with a schedule that splits the backward into I and W, in the order in which AReaL switches it off: I
+/// Features that do not go with a schedule that splits the backward into I and W, in the order in which AReaL switches them off: I
 /// keeps the graph and W runs later.
 [[nodiscard]] std::vector<Advice> split_backward_advice(const std::string& schedule,
                                                         const TrainingOptions& options);

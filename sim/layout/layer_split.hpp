@@ -17,7 +17,7 @@
 
 namespace pipeloom::layout {
 
-/// What a schedule asks of the number of stages per rank, v.
+/// Limits of a schedule on the number of stages per rank, v.
 struct StageRules {
   std::string schedule;  ///< its name, for messages
   int min_chunks =

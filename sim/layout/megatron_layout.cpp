@@ -81,7 +81,7 @@ class Parser {
                      found));
   }
 
-  /// One letter or |, and its repeat, behind `out`.
+  /// One letter or |, and its repeat, at the end of `out`.
   void read_letter(Letters& out) {
     if (peek() != '|' && kLetters.find(peek()) == std::string_view::npos) fail_at_unknown();
     const std::size_t begin = at_;
@@ -97,7 +97,7 @@ class Parser {
     out.columns.insert(out.columns.end(), static_cast<std::size_t>(count), column(begin));
   }
 
-  /// A second repeat behind a group: Megatron-LM writes the group out first, so that it is of the letter then in front of it.
+  /// A second repeat after a group: Megatron-LM writes the group out first, so that it is of the letter then in front of it.
   void read_repeat_of_last() {
     if (letters_.text.empty() || letters_.ends_in_repeat) return;
     const auto repeat = read_repeat();
@@ -178,7 +178,7 @@ std::size_t home_of(const MegatronLayout& layout, bool first) {
   return found == stages.rend() ? 0 : static_cast<std::size_t>(stages.rend() - found) - 1;
 }
 
-/// The letter of this kind that stands elsewhere than it must; where there is none, the place that it should have.
+/// The letter of this kind that is elsewhere than it must be; if there is none, the place that it should have.
 Where place_of_misplaced(const MegatronLayout& layout, char letter, bool first) {
   const std::size_t home = home_of(layout, first);
   const std::size_t position = first || layout.stages[home].empty() ? 0 : layout.stages[home].size() - 1;
@@ -337,7 +337,7 @@ std::string stage_text(const std::string& letters) {
   return out;
 }
 
-/// A run of the same few stages, each with its | behind it.
+/// A run of the same few stages, each with its | after it.
 struct Run {
   std::size_t pattern = 1;  ///< stages in the group
   std::size_t repeats = 1;
@@ -353,7 +353,7 @@ class Writer {
 
   std::string text() const {
     std::string out;
-    // The last stage has no | behind it.
+    // The last stage has no | after it.
     for (std::size_t at = 0; at + 1 < stages_.size();) {
       const Run run = best_run(at);
       append(out, run.text);

@@ -24,7 +24,7 @@
 
 namespace pipeloom::layout {
 
-/// Most letters and stages together that a string may stand for. Checked before anything is expanded.
+/// Most letters and stages together that a string may expand to. Checked before anything is expanded.
 inline constexpr std::int64_t kMaxLayoutLetters = std::int64_t{1} << 20;
 
 /// A layout, expanded: one text of letters per stage, {"Ettt", "tt", .., "m", "L"}. Never without a stage.
@@ -34,7 +34,7 @@ struct MegatronLayout {
   std::string source = {};
   std::vector<int> columns = {};
 
-  /// Where letter `letter` of a stage was read; behind its last one, the | that ends the stage. Unknown for a layout that was made.
+  /// The place where letter `letter` of a stage was read; after its last one, that of the | that ends the stage. Unknown for a layout that was made.
   [[nodiscard]] Where place(std::size_t stage, std::size_t letter = 0) const;
   /// The same letters in the same stages, wherever they stood.
   friend bool operator==(const MegatronLayout& a, const MegatronLayout& b) { return a.stages == b.stages; }
@@ -42,7 +42,7 @@ struct MegatronLayout {
 
 /// Reads a layout string. `source` is where it comes from ("--megatron-layout", a file): errors name it with line 1 and the
 /// column, in bytes from 1. Throws InputError for other letters, blanks, a repeat without a number or of nothing, a group in a
-/// group or without a repeat (Megatron-LM reads neither), and for strings that stand for too much, with the size.
+/// group or without a repeat (Megatron-LM reads neither), and for strings that expand to too much, with the size.
 [[nodiscard]] MegatronLayout parse_megatron_layout(std::string_view text, const std::string& source = "");
 
 /// The layout as a string, with repeats and groups where they make it shorter: "Et*4|(t*4|)*6,t*4L". Reads back as the
@@ -52,7 +52,7 @@ struct MegatronLayout {
 /// The layout that stages with these contents make.
 [[nodiscard]] MegatronLayout layout_of(const std::vector<StageContent>& contents);
 
-/// What must be true of the model; nothing is not checked.
+/// Facts about the model that the layout must fit; a fact that is not given is not checked.
 struct LayoutModel {
   std::optional<int> layers = {};
   std::optional<int> mtp = {};
@@ -60,7 +60,8 @@ struct LayoutModel {
 
 /// The stages' contents, after the checks of Megatron-core 0.19.2 for `ranks` ranks: the number of stages is a multiple of the ranks;
 /// one E, the first of all letters; one L, the last of all; stages before, between and after them may be empty; decoder and MTP layers
-/// as many as the model has; MTP layers in one stage, behind all decoder layers, in the last chunk of its rank. Throws InputError with the first that does not hold, at the place of a layout that was read.
+/// as many as the model has; MTP layers in one stage, after all decoder layers, in the last chunk of its rank. Throws InputError with the first that
+/// does not hold, at the place of a layout that was read.
 [[nodiscard]] std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks,
                                                     const LayoutModel& model = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a stage of the model holds, and what frameworks call it.
+// The parts of the model that a stage holds, and their names in frameworks.
 //
 // A transformer in model order is: embedding, decoder layers 0 .. L-1, MTP layers (multi-token prediction, only
 // Megatron-LM has them), head. A layout cuts that order into S stages; which rank holds stage k is the placement's matter
@@ -39,7 +39,7 @@ enum class Framework : unsigned char { Torchtitan, Areal, Megatron };
 [[nodiscard]] std::string_view name_of(Framework framework);
 [[nodiscard]] std::optional<Framework> framework_named(std::string_view name);
 
-/// What a framework calls the parts of the model.
+/// Names of the parts of the model in a framework.
 struct ModuleNames {
   std::string embedding;                 ///< "tok_embeddings"
   std::string layer;                     ///< "layers.": followed by the layer's number
@@ -47,7 +47,7 @@ struct ModuleNames {
   std::string encoder;                   ///< "vision_encoder.layers."
   std::string norm;                      ///< "norm"
   std::string head;                      ///< "output"
-  bool norm_with_decoder = false;        ///< with MTP layers, the norm stands behind the last decoder layer
+  bool norm_with_decoder = false;        ///< with MTP layers, the norm comes after the last decoder layer
   std::vector<std::string> layers = {};  ///< of each decoder layer, where numbers do not say them
 };
 /// torchtitan: tok_embeddings, layers.N, norm, lm_head. AReaL the same with output, and score for a critic.

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, kRootKinds> kRootNames = {
     "slow-stage", "long-op", "message", "queueing", "memory", "order", "fill", "drain", "unexplained"};
 
-/// What is one cause: its kind, and where.
+/// Identity of a cause: its kind, and where.
 using Key = std::tuple<RootKind, int, int>;
 
 Key key_of(const RootCause& root) {
@@ -89,7 +89,7 @@ std::string_view name_of(RootKind kind) {
   return kRootNames[static_cast<std::size_t>(kind)];
 }
 
-/// What makes one chain longer than the other, by cause.
+/// Amounts by which one chain is longer than the other, by cause.
 class RootFinder::Ledger {
  public:
   void add(const RootCause& root, Ticks amount, int sign) {

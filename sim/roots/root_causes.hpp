@@ -1,6 +1,6 @@
 #pragma once
 
-// What idle time goes back to, which is rarely the op that a rank waits for: that op was late for a reason of its own.
+// Root causes of idle time, which rarely lie in the op that a rank waits for: that op was late for a reason of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@ enum class RootKind : std::uint8_t {
   SlowStage,   ///< ops of a stage take longer than those of the same kind on other stages
   LongOp,      ///< single ops take longer than the others of their stage
   Message,     ///< messages between two ranks were under way
-  Queueing,    ///< a message waited for the link, or behind another
+  Queueing,    ///< a message waited for the link, or after another
   Memory,      ///< copies to or from the host were not done
   Order,       ///< ranks had other work first, or too little in hand to fill the time
   Fill,        ///< the pipeline fills: nothing of the above, before the rank's first backward
-  Drain,       ///< it drains: nothing of the above, behind its last forward
+  Drain,       ///< it drains: nothing of the above, after its last forward
   Unexplained  ///< a rank stood still though the tensors were there: in measured runs, and where messages wait for each other
 };
 inline constexpr std::size_t kRootKinds = 9;
@@ -59,7 +59,7 @@ struct RootCause {
 /// A gap ends when the binding tensor of the next op arrives. Every op starts when the last thing it needs is there: that is its link
 /// back, and all links make a tree. The gap is what the chain to its end takes longer than the chain to its rank's op before it, from the op
 /// where the two part: what lies before that delays both and lengthens no gap. Of the first chain, what makes it long counts: an op's time above
-/// the norm (kSlow, kLong), and the time of messages; what stands on the second chain too, from the same cause, is taken off. The largest
+/// the norm (kSlow, kLong), and the time of messages; amounts on the second chain too, from the same cause, are taken off. The largest
 /// come first, until the gap is full. What is left over is none of these: by its place in the step the pipeline fills, it drains, or (between)
 /// the order of the ops leaves nothing to do. Idle spans that are transfer, queueing or memory are that themselves.
 ///
@@ -69,7 +69,7 @@ class RootFinder {
   /// O(ops), and 16 bytes of each. Both must outlive it. REQUIRES: no structural errors; the first step ran to its end.
   RootFinder(const Timeline& timeline, const Costs& costs);
 
-  /// What a span of the rank's idle time goes back to, the largest part first; the amounts sum exactly to its length. O(ops between the gap
+  /// Root causes of a span of the rank's idle time, the largest part first; the amounts sum exactly to its length. O(ops between the gap
   /// and where the chains part, at most kLongestWalk).
   [[nodiscard]] std::vector<RootCause> of(Rank rank, const IdleSpan& gap) const;
 
@@ -107,7 +107,7 @@ class RootFinder {
 /// Ops of a stage are slow, and an op is long, from this share above the norm on.
 inline constexpr double kSlow = 0.02;
 inline constexpr double kLong = 0.10;
-/// Entries that are looked at for one gap; behind them chains count as one.
+/// Entries that are looked at for one gap; beyond them chains count as one.
 inline constexpr std::size_t kLongestWalk = std::size_t{1} << 12;
 
 /// The idle time of all ranks by root, largest first: amounts sum exactly to the spans'. Ops of one microbatch, and kinds of one stage, are one

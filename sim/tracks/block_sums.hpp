@@ -10,7 +10,7 @@
 
 namespace pipeloom::tracks {
 
-/// The first i of [low, high) for which `is` holds; it holds for all behind it too. `high` if there is none.
+/// The first i of [low, high) for which `is` holds; it holds for all later ones too. `high` if there is none.
 template <class Is>
 std::size_t first_that(std::size_t low, std::size_t high, Is&& is) {
   while (low < high) {
@@ -58,7 +58,7 @@ class BlockSums {
   template <class Add>
   [[nodiscard]] Sums up_to(std::size_t i, Add&& add) const {
     if (i == 0) return {};
-    // The block that ends at or behind thing i - 1 exists, one that starts at i may not.
+    // The block that ends at or after thing i - 1 exists, one that starts at i may not.
     const std::size_t block = (i - 1) / kBlock;
     Sums sums = before_[block];
     for (std::size_t k = block * kBlock; k < i; ++k) add(sums, k);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of a rank's row a picture shows at a given scale, found without visiting every op, and its ticks by kind.
+// The marks of a rank's row in a picture at a given scale, found without visiting every op, and its ticks by kind.
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,7 @@ class TimelineIndex {
   /// Adds busy(rank, bin) to sums[bin] for every bin. O(bins in which something runs * log ops). REQUIRES: sums.size() == bins.count.
   void add_busy(Rank rank, const Bins& bins, std::vector<BusyByKind>& sums) const;
 
-  /// What to draw of [range.start, range.end) cut into `bins` equal bins: entries of at least one bin's length as they are,
+  /// Marks to draw of [range.start, range.end) cut into `bins` equal bins: entries of at least one bin's length as they are,
   /// shorter ones merged bin by bin. Marks are in time order and do not overlap, the busy ticks of all add up to
   /// busy(rank, range), and an idle stretch of two bins or more is never covered by a mark.
   /// REQUIRES: bins >= 1, range not empty. O(bins log ops).
@@ -85,7 +85,7 @@ class TimelineIndex {
     std::size_t first_op = 0;  // op index of the queue's start
     std::size_t queue = 0;     // ops of the queue
     std::size_t size = 0;      // entries of all steps
-    /// [entry]: step * queue + where its first op stands in the queue. Empty: that is the entry's own number.
+    /// [entry]: step * queue + the place of its first op in the queue. Empty: that is the entry's own number.
     std::vector<std::uint32_t> order;
     BlockSums<BusyByKind> before;
   };
@@ -118,7 +118,7 @@ class TimelineIndex {
   std::vector<Row> rows_;  // [rank]
 };
 
-/// What a TimelineIndex keeps for each entry at most: 4 for its place in the order, 7 / 8 for the sums in front of every 64th.
+/// Bytes that a TimelineIndex keeps for each entry at most: 4 for its place in the order, 7 / 8 for the sums in front of every 64th.
 inline constexpr double kIndexBytesPerEntry = 5;
 
 }  // namespace pipeloom::tracks

@@ -9,7 +9,7 @@ namespace pipeloom::tracks {
 namespace {
 
 constexpr Bytes kWhole = 65535;
-/// Curves are kept whole up to so many ops.
+/// Curves of up to this number of ops are kept whole.
 constexpr std::size_t kMaxCurveOps = std::size_t{1} << 20;
 
 /// Ops of the rank that ran, copies apart, through all steps.

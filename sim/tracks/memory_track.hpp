@@ -22,7 +22,7 @@ class MemoryPyramid {
   /// bins narrower than a cell exactly.
   MemoryPyramid(const std::vector<MemoryStep>& curve, Span span, std::size_t cells, bool keep_curve);
 
-  /// As LevelTrack has it; within a cell, its extremes stand for every part of it. O(bins), plus the changes within the range where the
+  /// As LevelTrack has it; within a cell, its extremes are those of every part of it. O(bins), plus the changes within the range where the
   /// curve answers.
   void extents(TimeRange range, std::span<Extent> out) const;
   [[nodiscard]] Bytes peak() const { return peak_; }
@@ -51,7 +51,7 @@ class MemoryPyramid {
   std::vector<MemoryStep> curve_;
 };
 
-/// What every rank holds, static bytes included. Rows: ranks.
+/// Bytes that every rank holds, static bytes included. Rows: ranks.
 class MemoryTrack final : public LevelTrack {
  public:
   /// O(ops). Keeps no reference. `span` is that of the run's ops.

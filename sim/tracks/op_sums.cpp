@@ -45,7 +45,7 @@ OpSums::OpSums(const Timeline& timeline, Rank rank, Lane lane, int step) {
       if (is_copy(queue[i].kind()) == (lane == Lane::Copies)) order_.push_back(static_cast<std::uint32_t>(i));
     size_ = order_.size();
   }
-  // What did not run (a run that hangs) stands at the end of its queue, at negative times.
+  // Ops that did not run (a run that hangs) are at the end of its queue, at negative times.
   while (size_ > 0 && timeline.end[at(size_ - 1)] < 0) --size_;
   before_ = BlockSums<BusyByKind>(size_, [&](BusyByKind& sums, std::size_t i) {
     sums[kind_at(timeline, at(i))] += part_of_op(timeline, at(i), 0, kMaxTicks);

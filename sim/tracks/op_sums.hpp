@@ -22,7 +22,7 @@ using BusyByKind = std::array<Ticks, kOpKinds>;
   return sum;
 }
 
-/// What is drawn as one: the ops [first, last) of an overlapped group whose times are equal, or a single op.
+/// Ops that are drawn as one: the ops [first, last) of an overlapped group whose times are equal, or a single op.
 struct DrawnGroup {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -47,7 +47,7 @@ class OpSums {
 
   std::size_t begin_ = 0;             // position of the rank's first op
   std::size_t size_ = 0;              // ops in the lane
-  std::vector<std::uint32_t> order_;  // [i] is where op i stands in the queue; empty: i itself
+  std::vector<std::uint32_t> order_;  // [i] is the place of op i in the queue; empty: i itself
   BlockSums<BusyByKind> before_;
 };
 

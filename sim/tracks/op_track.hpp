@@ -37,7 +37,7 @@ class OpTrack final : public Track {
   /// Counted through all steps: step * ops of the queue + place in the queue.
   [[nodiscard]] Slice visible(std::size_t row, TimeRange range) const override;
   /// Exact to a part of 65536 where bins are finer than the pyramid; else a bin's ends are shared out evenly within cells no longer than
-  /// the bin. What lies before the first and behind the last op is a gap. O(bins).
+  /// the bin. Time before the first and after the last op is a gap. O(bins).
   void shares(std::size_t row, TimeRange range, int bins, std::span<float> out) const override;
   /// Ops of an overlapped group take equal parts of the group's time, the first ones the ticks left over. O(steps log ops).
   void exact(std::size_t row, Ticks from, Ticks to, std::span<Ticks> out) const override {
@@ -50,14 +50,14 @@ class OpTrack final : public Track {
     return rank.at() + (lane == Lane::Copies ? ranks() : 0);
   }
 
-  /// Whether the rank has anything in this lane: whether a row for its copies makes sense.
+  /// True if the rank has anything in this lane: a row for its copies then makes sense.
   [[nodiscard]] bool has(Rank rank, Lane lane) const;
 
   /// The steps in which the rank may have ops of this lane that overlap [from, to): most often one.
   [[nodiscard]] StepSlice steps(Rank rank, double from, double to, Lane lane = Lane::Work) const;
   /// Positions in timeline.start: the shortest slice of a rank's queue that holds every op of the lane that overlaps [from, to) in `step`. In time order. Where a
-  /// queue mixes work and copies, it holds ops of the other lane too, and around overlapped ops some that end before `from`: whoever
-  /// draws looks at kind and times. O(log ops).
+  /// queue mixes work and copies, it holds ops of the other lane too, and around overlapped ops some that end before `from`: callers that
+  /// draw must look at kind and times. O(log ops).
   [[nodiscard]] Slice visible(Rank rank, double from, double to, int step = 0, Lane lane = Lane::Work) const;
   /// Calls fn(position in timeline.start) for the ops of the lane that overlap [from, to), in all steps. An op without length
   /// overlaps if it lies in between.
@@ -73,7 +73,7 @@ class OpTrack final : public Track {
 
   /// From the first start to the last end, over all ranks and steps.
   [[nodiscard]] Span span() const { return span_; }
-  /// What it takes besides the timeline.
+  /// Bytes that it takes in addition to the timeline.
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

@@ -31,7 +31,7 @@ void merge(const std::uint16_t* a, const std::uint16_t* b, double share_of_b, st
   if (full || sum_of(out, channels) >= kFull) settle(out, channels, full ? kFull : kFull - 1);
 }
 
-/// What a bin's shares are multiplied by to stay visible.
+/// Factor of a bin's shares that keeps them visible.
 float visible_factor(float total, bool gap) {
   constexpr float kRounding = 1e-4F;
   if (total <= 0) return 1;

@@ -17,7 +17,7 @@
 
 namespace pipeloom::tracks {
 
-/// What a bin that is touched shows at least, and what one with a gap lacks at least: one step of an 8-bit colour.
+/// Least share that a bin shows if it is touched, and that it lacks if it has a gap: one step of an 8-bit colour.
 inline constexpr float kLeastShare = 1.0F / 255;
 /// Channels that a row may have: every kind of op.
 inline constexpr std::size_t kMaxChannels = kOpKinds;
@@ -92,7 +92,7 @@ class BinAdder {
   void finish(std::span<const std::uint8_t> places);
 
  private:
-  /// Where a time stands, in bins from the start of the range and within it.
+  /// Position of a time, in bins from the start of the range and within it.
   [[nodiscard]] double place_of(double time) const {
     const double place = (time - range_.start) * per_tick_;
     return place < 0 ? 0 : place > bins_ ? bins_ : place;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What runs beside time, row by row: ops, messages, idle time, bytes held. A track answers for any stretch of time at any scale, at a cost
+// Things that run beside time, row by row: ops, messages, idle time, bytes held. A track answers for any stretch of time at any scale, at a cost
 // that follows the pixels and not the things in it.
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct Slice {
   [[nodiscard]] bool empty() const { return first == last; }
 };
 
-/// Asked once per row and frame, never once per thing. A channel is what a colour stands for: a kind of op, a direction, a cause.
+/// Asked once per row and frame, never once per thing. A channel is the meaning of a colour: a kind of op, a direction, a cause.
 /// REQUIRES (everywhere): row < rows().
 class Track {
  public:
@@ -56,7 +56,7 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// What stands at a level at every time, and is drawn as a curve: bytes held, a counter. Asked once per row and frame. REQUIRES
+/// A level at every time, drawn as a curve: bytes held, a counter. Asked once per row and frame. REQUIRES
 /// (everywhere): row < rows().
 class LevelTrack {
  public:
