@@ -15,7 +15,7 @@ namespace pipeloom::cli {
 /// evaluating points spread evenly over the grid. Writes nothing.
 [[nodiscard]] std::string dry_run_page(const sweep::Grid& grid, const sweep::SweepOptions& options);
 
-// `sweep --emit`: job files instead of a run (study/sweep/emit/emit.hpp, docs/cluster.md).
+// `sweep --emit`: job files instead of a run (study/sweep/emit/emit.hpp, docs/sweeps.md).
 
 struct EmitArguments {
   std::optional<std::string> scheduler;  ///< --emit

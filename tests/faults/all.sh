@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fault of docs/reliability.md, those that are a matter of chance many times: some ten minutes.
+# Every fault of CONTRIBUTING.md, those that are a matter of chance many times: some ten minutes.
 #   all.sh PIPELOOM FAILING_MALLOC   (the program, and the library of failing_malloc.cpp)
 set -u
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every fault of docs/reliability.md a few times, in less than two minutes.
+# Every fault of CONTRIBUTING.md a few times, in less than two minutes.
 #   quick.sh PIPELOOM FAILING_MALLOC   (the program, and the library of failing_malloc.cpp)
 set -u
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")

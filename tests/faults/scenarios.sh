@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # faults.sh has the variables; "$0" is for the shells that are started here.
 # shellcheck disable=SC2016,SC2034,SC2154
-# The faults, each a function that takes how many rounds to go; docs/reliability.md has the table.
+# The faults, each a function that takes how many rounds to go; CONTRIBUTING.md has the table.
 
 grid='{"base": {"schedule": "1f1b", "costs": {"forward": 1, "backward": 2}}, "metrics": ["makespan"],
   "axes": {"ranks": [2, 4, 8, 16], "microbatches": {"from": 16, "to": 216, "step": 1}}}'

@@ -1,6 +1,6 @@
 #pragma once
 
-// Job files: a sweep in shards for a cluster's scheduler, and the merge after it (docs/cluster.md). Text from a description;
+// Job files: a sweep in shards for a cluster's scheduler, and the merge after it (docs/sweeps.md). Text from a description;
 // nothing is read, written or started.
 //
 // Every shard runs `sweep ... --shard i/n --resume -o out.i-of-n.jsonl`, with n as a number in the file: a task that is requeued, or
