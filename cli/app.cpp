@@ -50,7 +50,7 @@ int fail(const std::string& line, ExitCode code) {
   return static_cast<int>(code);
 }
 
-/// The exit status; an error is told. Throws std::bad_alloc, and nothing else.
+/// Returns the exit status; prints an error. Throws std::bad_alloc, and nothing else.
 int run_and_tell(std::vector<std::string> arguments) {
   try {
     return static_cast<int>(parse_and_run(std::move(arguments)));

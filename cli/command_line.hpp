@@ -29,7 +29,7 @@ struct CommandLine {
   OptionList options;  ///< in front of a command
   std::vector<SubCommand> commands = {};
 
-  /// A command that has --help. What is returned is good until the next one is added.
+  /// A command that has --help. The returned reference is valid until the next one is added.
   SubCommand& add_command(std::string_view name, std::string_view summary_of_it);
   /// Null if there is no such command.
   [[nodiscard]] const SubCommand* find(std::string_view name) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shell completion made from what the parser reads too, so that it cannot drift from what the program takes.
+// Shell completion made from the options that the parser reads, so that it always matches the program.
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@ std::atomic<bool> came{false};
 std::atomic<int> which{0};
 std::array<struct sigaction, kSignals.size()> before{};
 
-/// The next one of its kind does what it did before: ends the program.
+/// The next signal of its kind has its former action: it ends the program.
 void take_note(int signal) {
   which = signal;
   came = true;

@@ -11,7 +11,7 @@ namespace pipeloom::cli {
 class Interrupt {
  public:
   Interrupt();
-  /// Signals do what they did before.
+  /// Restores the former actions of signals.
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

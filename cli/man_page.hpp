@@ -1,6 +1,6 @@
 #pragma once
 
-// The manual page, made from what the parser reads too, so that it cannot drift from what the program takes.
+// The manual page, made from the options that the parser reads, so that it always matches the program.
 
 #include <string>
 

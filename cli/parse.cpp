@@ -95,7 +95,7 @@ std::unique_ptr<CLI::App> app_of(const CommandLine& line) {
     sub->footer(command.options.footer());
     sub->prefix_command(command.options.passed_on() != nullptr);
   }
-  // Last: commands inherit what is there when they are added.
+  // Last: commands inherit the settings that exist when they are added.
   app->footer(line.options.footer());
   return app;
 }
@@ -122,7 +122,7 @@ std::string worded(const CLI::ParseError& error) {
   return colon == std::string::npos ? text : fmt::format("{} needs a value", text.substr(0, colon));
 }
 
-/// The command that was named, or null, and what was left over.
+/// The command that was named, or null, and the arguments that were left over.
 Usage usage_of(const CommandLine& line, const CLI::App& app) {
   Usage usage{.line = line, .before = app.remaining()};
   const auto named = app.get_subcommands();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makers of closed forms: what is common to the conditions of all of them is said and checked here once.
+// Makers of closed forms: the common parts of their conditions are stated and checked here once.
 
 #include <cstdint>
 #include <functional>

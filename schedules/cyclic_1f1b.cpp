@@ -1,9 +1,9 @@
-// Cyclic 1F1B: the order is made cycle by cycle; in each, a rank runs one backward and one forward, of what was ready when the cycle began,
-// as its memory allows. For microbatches of unequal length: no rank waits for its neighbours' op of the same cycle.
+// Cyclic 1F1B: the order is made cycle by cycle; in each, a rank runs one backward and one forward of the ops that were ready when the
+// cycle began, as its memory allows. For microbatches of unequal length: no rank waits for its neighbours' op of the same cycle.
 //
 // Source: Jiang et al., "DynaPipe: Optimizing Multi-task Training through Dynamic Pipelines" (2024, arXiv 2311.10418), memory-aware adaptive
-// scheduling; the authors' cyclic scheduler, whose order its wait-free one runs as early as it can. A cycle counts for the order only: how
-// long ops take does not enter it, what they hold does.
+// scheduling; the authors' cyclic scheduler, whose order its wait-free one runs as early as it can. A cycle counts for the order only: the
+// order depends on the bytes of ops, not on their times.
 //
 // p = 4, m = 8; F takes one column (two characters), B two:
 //
@@ -110,7 +110,7 @@ Schedule CyclicPlayer::play(const Params& params) {
   return std::move(out).build();
 }
 
-/// One backward and one forward of each chunk, of what is ready and fits: in turn, what is nearest to its end first.
+/// One backward and one forward of each chunk, of the ops that are ready and fit: in turn, the op nearest to its end first.
 void CyclicPlayer::run_cycle(int rank) {
   backwards_.clear();
   forwards_.clear();

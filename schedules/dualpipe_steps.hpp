@@ -30,8 +30,8 @@ struct DualPipeRank {
 /// Appends the rank's queue.
 void emit_dualpipe_steps(const DualPipeRank& where, QueueBuilder& queue);
 
-/// The makespan for halves of h ranks and n microbatches per lane: what the innermost rank does,
-/// (2h + 1) F + (h + 1) B + h(I + W) + (2n - 2h - 1) X, plus what it idles, (h - 1)(X + F - 2W).
+/// The makespan for halves of h ranks and n microbatches per lane: the work of the innermost rank,
+/// (2h + 1) F + (h + 1) B + h(I + W) + (2n - 2h - 1) X, plus its idle time, (h - 1)(X + F - 2W).
 /// Nothing unless B = I + W, W <= I <= F and max(F, B) <= X <= F + B. REQUIRES: n >= 2h.
 [[nodiscard]] Value dualpipe_makespan(int half, int microbatches, const UniformCosts& costs);
 

@@ -55,7 +55,7 @@ Schedule emit(const Params& params) {
   return std::move(out).build();
 }
 
-/// (p - 1)(F + B) + 2(p - 1) L: what a rank idles.
+/// (p - 1)(F + B) + 2(p - 1) L: the idle time of a rank.
 Value idle(const Params& params, const UniformCosts& costs, Rank) {
   const Ticks round = costs.forward + costs.backward;
   if (2 * costs.delay > round) return std::nullopt;

@@ -65,12 +65,12 @@ struct Emission {
   std::function<bool(double)> progress = {};
   /// The way of playing the rules that won, if there was a choice.
   std::string setting = {};
-  /// Where the limit came from, and what it is: "default: 4 microbatches of 12 bytes".
+  /// The origin of the limit, and its value: "default: 4 microbatches of 12 bytes".
   std::string limit = {};
   std::vector<std::string> warnings = {};
 };
 
-/// One schedule: a name, what it needs, and how to make it.
+/// One schedule: its name, its requirements, and how to make it.
 struct Generator {
   std::string name;
   std::vector<Alias> aliases;
@@ -92,7 +92,7 @@ struct Generator {
   std::function<bool(const Params&)> accepts = {};
   /// N where the options have none, for schedules that take one; empty means p.
   std::function<int(const Params&)> default_group_size = {};
-  /// For schedules where an option decides the chunks: fills in what the user did not give of the two. `chunks` is what the user gave.
+  /// For schedules where an option decides the chunks: fills in the one of the two that the user did not give. `chunks` is the user's value.
   /// May be empty.
   std::function<void(Params& params, std::optional<int> chunks)> complete = {};
   /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the
@@ -100,8 +100,8 @@ struct Generator {
   std::function<IdleCells(const Params&, const Schedule&)> idle_cells = {};
   /// The program that the schedule's own framework makes of it: of what emit() returned for these parameters, perhaps with its
   /// backwards dropped or with R, O and L added. Nothing for a style or a size that the framework does not have; empty if
-  /// it prescribes no messages at all. What the framework refuses because its messages would be mispaired is returned all
-  /// the same: check_program() tells.
+  /// it prescribes no messages at all. A program that the framework refuses because its messages would be mispaired is returned
+  /// all the same: check_program() reports it.
   std::function<std::optional<Program>(const Params&, std::shared_ptr<const Schedule>, MessageStyle)>
       messages = {};
   /// True if, for these parameters, a rank of its framework exchanges the messages of a forward and of a backward with both of its neighbours in one
@@ -124,7 +124,7 @@ struct Found {
 /// Most ops that these parameters can yield, for checking sizes before anything is allocated; saturates.
 [[nodiscard]] std::int64_t max_ops(const Generator& generator, const Params& params);
 
-/// Fills in what the user did not give: chunks, and options that have a default of their own. Group sizes, variants and limits may stay
+/// Fills in the values that the user did not give: chunks, and options that have a default of their own. Group sizes, variants and limits may stay
 /// without a value, which an alias or emit() decides.
 void complete(const Generator& generator, Params& params, std::optional<int> chunks);
 

@@ -44,7 +44,7 @@ int half_group(const Params& params) {
   return params.ranks - params.ranks / 2;
 }
 
-/// g: what is given, else p for GIS and ceil(p/2) for GIS-H.
+/// g: the given value, else p for GIS and ceil(p/2) for GIS-H.
 int group_of(const Params& params) {
   if (params.options.group_size) return params.options.group_size->largest();
   return params.options.variant == "gis-h" ? half_group(params) : params.ranks;

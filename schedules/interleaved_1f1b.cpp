@@ -90,7 +90,7 @@ std::int64_t warmup_of(const Params& params, Rank rank) {
   return interleaved_warmup(params, rank, 0);
 }
 
-/// Whose table it is: padded, m grows to whole groups, and what is too many is left out of the queues.
+/// Parameters of the table: for padded, m grows to whole groups, and the surplus microbatches are left out of the queues.
 Params table_of(const Params& params) {
   Params table = params;
   const std::int64_t n = group_size_of(params);

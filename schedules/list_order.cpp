@@ -20,7 +20,7 @@ struct Progress {
   int backwards = 0;
 };
 
-/// A pass that runs: when it ends, what waits for it may start.
+/// A pass that runs: when it ends, the passes that wait for it may start.
 struct Running {
   Slot slot;
   OpKind kind;
@@ -30,8 +30,9 @@ struct Running {
 /// State of the player without the number of microbatches that have passed. As long as there are forwards left to start, the
 /// rest of the order depends on this state alone.
 struct Snapshot {
-  int microbatches = 0;    ///< forwards of the first stage so far
-  std::vector<int> state;  ///< counts of all stages less `microbatches`, what each rank runs and for how long
+  int microbatches = 0;  ///< forwards of the first stage so far
+  std::vector<int>
+      state;  ///< counts of all stages less `microbatches`, the pass that each rank runs and for how long
   std::vector<std::size_t> at;  ///< queue lengths by rank
 };
 
@@ -128,7 +129,7 @@ void Player::run(Rank rank, const Running& pass) {
   ++running_;
 }
 
-/// Makes ready what waited for the pass.
+/// Makes the passes ready that waited for this one.
 void Player::finish(const Running& done) {
   Progress* here = &progress_[done.slot.at()];
   awake_.push_back(here->rank);

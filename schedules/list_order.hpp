@@ -28,7 +28,7 @@ struct ListRule {
   int forwards_together = 1;
   /// Most microbatches of a replica between F and B on a stage; a forward that would exceed it waits.
   int max_live = std::numeric_limits<int>::max();
-  /// The pass's place among what is ready. `microbatch` counts within the replica.
+  /// The pass's place among those that are ready. `microbatch` counts within the replica.
   ListKey (*key)(OpKind kind, int stage, int microbatch) = nullptr;
 };
 

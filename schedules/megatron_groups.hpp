@@ -1,6 +1,6 @@
 #pragma once
 
-// Which group sizes Megatron-LM takes: stricter than what would run.
+// Group sizes that Megatron-LM takes: fewer than would run.
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The regular placements, as Generator::placement wants them, and what schedules on a V need.
+// The regular placements, as Generator::placement wants them, and helpers of schedules on a V.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Orders that come from playing time forward with the run's own times: a rank that is free takes, of what has arrived, I before F before W,
-// the oldest microbatch first.
+// Orders that come from playing time forward with the run's own times: of the ops whose inputs have arrived, a free rank takes
+// I before F before W, the oldest microbatch first.
 //
 // Source: Wu et al., PipeMorph (NSDI 2026): the policies of its pipeline simulator. The paper's B is the I of this program.
 

@@ -222,7 +222,7 @@ std::string list_advice(const Generator& generator, Params params) {
   return is_legal(generator, params) ? fmt::format("; try {}", params.options.group_size->text()) : "";
 }
 
-/// "; try 4, 6 or 8", or what the schedule needs where no value of this field alone would do.
+/// "; try 4, 6 or 8", or the schedule's requirement if no value of this field alone is legal.
 std::string advice(const Generator& generator, const Params& params, Field field) {
   std::string text;
   if (field == Field::GroupSize && params.options.group_size && params.options.group_size->is_list())

@@ -56,7 +56,7 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-/// Words of other stacks for what has no name here, and what comes nearest.
+/// Words of other stacks for schedules that have no name here, and the nearest schedule that has.
 struct OtherName {
   std::string_view name;
   std::string_view text;

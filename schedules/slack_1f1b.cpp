@@ -67,7 +67,7 @@ std::vector<int> even_warmup(const Params& params, int most) {
   return warmup;
 }
 
-/// How many microbatches each rank has room for. Throws ScheduleError where that is none.
+/// Number of microbatches for which each rank has room. Throws ScheduleError if a rank has room for none.
 std::vector<int> rooms(const Params& params, const MemoryModel& memory, const ActivationLimit& limit) {
   std::vector<int> room;
   for (Rank rank{0}; rank < Rank(params.ranks); ++rank) {

@@ -35,7 +35,7 @@ struct StackRule {
   return {.name = name, .dialect = std::string(rule.stack), .defaults = as_in_stack(name, rule)};
 }
 
-/// Of PipelineParallelWithInterleave in Paddle's dynamic graph: groups of p, what p does not divide in the first one.
+/// Of PipelineParallelWithInterleave in Paddle's dynamic graph: groups of p, and the rest of m in the first one.
 [[nodiscard]] StackRule paddle_dynamic_groups();
 
 /// The same with PyTorch's rounds of max(1, m div p), which other stacks have too (pytorch_rounds).

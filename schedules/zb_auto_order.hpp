@@ -52,7 +52,7 @@ class ZbAutoSearch {
   /// from.
   ZbAutoSearch(const Terms& terms, int microbatches, std::span<const Bytes> limit);
 
-  /// The order of one setting; nothing where a rank cannot hold what the rules want. O(p m).
+  /// The order of one setting; nullopt if a rank has no room for the ops that the rules want. O(p m).
   [[nodiscard]] std::optional<ZbAutoOrder> play(std::size_t setting);
   /// The first cheapest of all settings; nothing where none has an order.
   [[nodiscard]] std::optional<ZbAutoOrder> best();

@@ -1,4 +1,4 @@
-// pipeloom doctor: what this program was built from, and what this machine has.
+// pipeloom doctor: the build of this program, and the facilities of this machine.
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -44,7 +44,7 @@ bool asks_of_sweep(const ReportOptions& options) {
          !q.winner.empty() || !q.group_by.empty() || !q.decided.empty() || options.over;
 }
 
-/// --format, else what the name of the file says.
+/// --format, else the format of the file's name.
 Medium medium_of(const ReportOptions& options) {
   if (options.format) {
     require_choice("--format", *options.format, {"html", "markdown", "md"});

@@ -1,4 +1,4 @@
-// pipeloom run [CONFIG]: the program of a configuration on a real clock, beside what the simulator says.
+// pipeloom run [CONFIG]: the program of a configuration on a real clock, next to the simulator's prediction.
 
 #include "executor/run/run.hpp"
 
@@ -69,7 +69,7 @@ void tell(const RunArguments& arguments, const Launch& launch, const executor::R
     keep_partial(failure, *arguments.timeline_file);
 }
 
-/// As `pipeloom calibrate` would read the timeline, and what the executor alone knows of its messages.
+/// Measurements as `pipeloom calibrate` would read them from the timeline, and the executor's own times of messages.
 Measurements measured(const executor::RunResult& result, const RunArguments& arguments) {
   return study::calibrate::measure(
       result.timeline, {.transfers = executor::measured_transfers(result),
@@ -112,14 +112,14 @@ std::string page_of(const RunArguments& arguments, const Screen& screen, const p
   return out;
 }
 
-/// A run, all that went into it, and what came of it.
+/// A run, its inputs, and its results.
 struct Session {
   const RunArguments& arguments;
   const Screen screen;
   Input input;
   pipeloom::Run run;
 
-  /// How long layers take is known only now: the prediction is what the simulator makes of their medians.
+  /// The times of layers are known only now: the simulator predicts the run from their medians.
   void predict_from(const Measurements& costs) {
     if (!arguments.work.is_layers()) return;
     input.config.costs = study::calibrate::costs_of(costs, input.config.costs);
@@ -163,7 +163,7 @@ struct Session {
   }
 };
 
-/// Executes; a signal ends it in order, then the program. Throws what else ends a run early.
+/// Executes; a signal ends it in order, then the program. Throws the error that otherwise ends a run early.
 executor::ProcessResult execute_until_signal(Session& session, const Launch& launch,
                                              executor::RunOptions& options, const Program& program) {
   const RunArguments& arguments = session.arguments;

@@ -105,7 +105,7 @@ std::string ops_table(const pipeloom::Run& b, const study::OpComparison& ops, Ti
   return heading(b.title + ": ops that differ most" + unit_text(", in ", unit), page) + written(table, page);
 }
 
-/// Where the difference between a prediction and what was measured comes from.
+/// The causes of the difference between a prediction and the measured run.
 std::string explanation_table(const pipeloom::Run& a, const pipeloom::Run& b, const ComparePage& page) {
   const auto found = study::explain::explanation_between(a, b);
   if (!found || found->causes.empty()) return {};

@@ -51,7 +51,7 @@ torch::LowerOptions LowerChoices::read() const {
     throw InputError(
         Where{"--allow-swaps"},
         "receives are not deferred, so none are swapped; give --defer-receives too, or leave it out");
-  // A refusal begins with what it is about, or with the release.
+  // A refusal begins with its subject, or with the release.
   if (const std::string text = torch::refusal(options); !text.empty())
     throw InputError(Where{text.starts_with("unshard_lookahead") ? "--unshard-lookahead" : "--target"}, text);
   return options;

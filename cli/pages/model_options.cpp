@@ -56,7 +56,7 @@ void set_word(io::Document& document, std::string_view key, const std::string& t
   document.set(key, io::json_string(text), option);
 }
 
-/// Throws InputError where --set says what an option says too: one of them would be ignored.
+/// Throws InputError if --set and an option set the same key: one of them would be ignored.
 void require_single_voice(io::Document& document, const ModelOptions& options) {
   io::inline_costs_file(document);
   std::vector<Typed> all = {{"--schedule", "schedule", &options.schedule}};

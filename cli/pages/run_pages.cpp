@@ -42,7 +42,7 @@ Timeline one_step(const Timeline& timeline, int step) {
   return out;
 }
 
-/// The text without what JSON would have to escape, which readers of rows do not take.
+/// The text without characters that JSON would have to escape: readers of rows do not take these.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {

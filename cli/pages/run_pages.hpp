@@ -32,7 +32,7 @@ namespace pipeloom::cli {
 /// Makespans of all timed steps in ms, in their order.
 [[nodiscard]] std::string steps_page(const Timeline& measured);
 
-/// Most bytes of activations that each rank held, beside what the simulator says with `memory`, if it can; "" where none were counted.
+/// Most bytes of activations that each rank held, next to the simulator's prediction with `memory`, if it can; "" if none were counted.
 [[nodiscard]] std::string peaks_page(const pipeloom::Run& run, const std::vector<std::size_t>& measured,
                                      const std::optional<MemoryModel>& memory, bool colour);
 

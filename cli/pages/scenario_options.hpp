@@ -18,9 +18,9 @@ struct ScenarioOptions {
 
 void add_scenario_options(OptionList& list, ScenarioOptions& options);
 
-/// Which ones are asked for; nothing if none are. Throws InputError for what is no number.
+/// The scenarios that are asked for; nullopt if none are. Throws InputError for a value that is no number.
 [[nodiscard]] std::optional<study::ScenarioChoice> choice_of(const ScenarioOptions& options);
-/// Nothing if none are asked for. Throws InputError for what is no number, and as study::run_scenarios() does.
+/// Nothing if none are asked for. Throws InputError for a value that is no number, and as study::run_scenarios() does.
 [[nodiscard]] std::optional<study::ScenarioSummary> scenarios_of(const ScenarioOptions& options,
                                                                  const pipeloom::Run& run);
 

@@ -105,7 +105,7 @@ std::string picture(const ScheduleExample& example, const Screen& screen) {
   return draw::terminal_chart(example.timeline, options);
 }
 
-/// 1f1b with as many ranks and microbatches per update: what most readers know.
+/// 1f1b with the same numbers of ranks and of microbatches per update: most readers know it.
 ScheduleExample well_known(const Params& params) {
   const Generator& generator = *schedules::find("1f1b").generator;
   return make_example(generator, {.ranks = params.ranks, .microbatches = params.microbatches});

@@ -15,14 +15,14 @@
 namespace pipeloom::cli {
 
 /// Name, other names, requirements, options with their legal values, source, when to choose the schedule, the picture of
-/// the example with what it costs against 1f1b, every closed form with its value and the simulated one, the variants side by
+/// the example with its costs against 1f1b, every closed form with its value and the simulated one, the variants side by
 /// side, and the command that makes the picture.
 [[nodiscard]] std::string schedule_page(const schedules::Generator& generator, const Screen& screen);
 
 /// The same as a JSON object, without the picture.
 [[nodiscard]] std::string schedule_json(const schedules::Generator& generator);
 
-// The small run that the page of a schedule shows, and its closed forms beside what the simulation gives.
+// The small run that the page of a schedule shows, and its closed forms next to the simulated values.
 
 /// A simulated run with F 1, B 2, I 1, W 1 per chunk pass and no transfers: what a configuration without costs means.
 struct ScheduleExample {
@@ -44,8 +44,8 @@ struct ScheduleExample {
 /// A closed form at an example, by rank; one entry where all ranks are the same.
 struct FormValues {
   Params params;
-  std::vector<std::string> value;      ///< what the formula says; empty where its condition does not hold
-  std::vector<std::string> simulated;  ///< what the simulation gives; empty where it has no such quantity
+  std::vector<std::string> value;      ///< of the formula; empty where its condition does not hold
+  std::vector<std::string> simulated;  ///< of the simulation; empty where it has no such quantity
 };
 [[nodiscard]] FormValues values_of(const schedules::ClosedForm& form, const ScheduleExample& example);
 

@@ -13,7 +13,7 @@ namespace pipeloom::cli {
 /// A table of the schedules that run, then for each of the others a line that says why it cannot.
 [[nodiscard]] std::string schedule_rows_page(const std::vector<study::ScheduleRow>& rows,
                                              const Screen& screen);
-/// Ends in a newline. Times are of one update, in the unit of the costs; what a row does not know is null.
+/// Ends in a newline. Times are of one update, in the unit of the costs; unknown values of a row are null.
 [[nodiscard]] std::string schedule_rows_json(const std::vector<study::ScheduleRow>& rows);
 
 }  // namespace pipeloom::cli

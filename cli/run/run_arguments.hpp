@@ -40,7 +40,7 @@ void add_run_arguments(OptionList& list, RunArguments& arguments);
 
 /// The input with all times on a real clock. Throws InputError.
 [[nodiscard]] Input read_timed_input(const RunArguments& arguments);
-/// Steps, timeout and what travels with messages. Throws InputError.
+/// Steps, timeout and the content of messages. Throws InputError.
 [[nodiscard]] executor::RunOptions run_options(const RunArguments& arguments);
 /// How messages wait for each other.
 [[nodiscard]] QueueDiscipline queue_of(const cost::TransferSpec& transfer);

@@ -15,7 +15,7 @@ namespace pipeloom::cli {
 /// abstract one. Throws InputError if a time would pass kMaxTicks.
 void put_on_clock(io::Config& config, Ticks unit);
 
-/// Median and spread per stage and kind, in ms, of ops that ran alone, and what study::calibrate::unmeasured() says.
+/// Median and spread per stage and kind, in ms, of ops that ran alone, and the text of study::calibrate::unmeasured().
 [[nodiscard]] std::string op_times_page(const cost::MeasuredOps& costs, bool colour);
 
 /// Times of messages, in ms: of all messages, with `pairs` also between each two ranks, and the link that a waiting rank sees. "" if

@@ -35,7 +35,7 @@ class GpuBackend {
   GpuBackend& operator=(const GpuBackend&) = delete;
   virtual ~GpuBackend() = default;
 
-  /// Throws SystemError if there is no GPU: what is missing, and that --backend cpu needs none.
+  /// Throws SystemError if there is no GPU; it says what is missing, and that --backend cpu needs none.
   virtual void require_device() const = 0;
   /// "2 x NVIDIA H200, 139.8 GiB", or why there is none.
   [[nodiscard]] virtual std::string devices() const = 0;

@@ -12,7 +12,7 @@
 
 namespace pipeloom::cli {
 
-/// Times in ms. `memory` is what the simulator can predict of the work's activations, if anything; `comparison` is a JSON value, or "" for
+/// Times in ms. `memory` is the simulator's prediction of the work's activations, if it has one; `comparison` is a JSON value, or "" for
 /// none; `stopped` says that the run was interrupted and these are the steps that ended before.
 [[nodiscard]] std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
                                    const study::calibrate::Measurements& costs,

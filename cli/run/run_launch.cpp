@@ -36,7 +36,7 @@ constexpr const char* kLaunched = "PIPELOOM_LAUNCHED";
 /// The descriptor that such a process closes when the ranks have met.
 constexpr const char* kMeeting = "PIPELOOM_MEETING";
 
-/// The environment without what launchers set, and with this rank's place.
+/// The environment without the variables of launchers, and with this rank's place.
 std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port, int meeting) {
   const std::vector<std::pair<std::string, std::string>> own = {{"RANK", std::to_string(rank)},
                                                                 {"WORLD_SIZE", std::to_string(ranks)},

@@ -38,7 +38,7 @@ struct Launch {
 
 /// In a process that launch_locally() started: ends it when that one is gone, or was already.
 void end_with_launcher();
-/// In such a process, once the ranks have met: from now on rank 0 tells what happens to the others. REQUIRES: called once.
+/// In such a process, once the ranks have met: from now on rank 0 reports what happens to the others. REQUIRES: called once.
 void tell_launcher_that_all_met();
 
 /// Starts this program again, with the same arguments, as `ranks` processes that know their rank by RANK, WORLD_SIZE, LOCAL_RANK and

@@ -150,7 +150,7 @@ std::vector<std::string> words_of(const SweepArguments& sweep) {
   return out;
 }
 
-/// Checks what only this command line shows to be wrong.
+/// Checks for errors that only this command line shows.
 void require_possible(const SweepArguments& sweep) {
   if (sweep.shard)
     throw InputError(Where{"--shard"}, "--emit writes a job for every shard; leave --shard out");

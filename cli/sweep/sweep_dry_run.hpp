@@ -1,6 +1,6 @@
 #pragma once
 
-// sweep --dry-run: what a sweep would do, before it does it.
+// sweep --dry-run: says what a sweep would do, without running it.
 
 #include <optional>
 #include <string>
@@ -29,8 +29,8 @@ void add_emit_options(OptionList& list, EmitArguments& arguments);
 /// True with --emit. Throws InputError if an option that needs --emit is given without it.
 [[nodiscard]] bool wants_jobs(const EmitArguments& arguments);
 
-/// Writes the files of the jobs beside the result and prints the commands that submit them. The grid is read, so that what is wrong
-/// with it is said here and not by a job in the night. Throws InputError.
+/// Writes the files of the jobs beside the result and prints the commands that submit them. The grid is read, so that errors in it are
+/// reported here and not by a job in the night. Throws InputError.
 ExitCode emit_jobs(const SweepArguments& sweep, const EmitArguments& arguments);
 
 }  // namespace pipeloom::cli

@@ -53,7 +53,7 @@ bool dominates(const std::vector<Goal>& goals, Row a, Row b) {
   return std::all_of(goals.begin(), goals.end(), [&](const Goal& goal) { return goal.compare(a, b) <= 0; });
 }
 
-/// Keeps what is better than all before it: in order of the first goal, only a smaller second one is new.
+/// Keeps points that are better than all before them: in order of the first goal, only a smaller second one is new.
 void front_of_two(const Goal& second, const std::vector<FrontPoint>& sorted, std::vector<FrontPoint>& front) {
   for (const FrontPoint& point : sorted)
     if (front.empty() || second.compare(point.row, front.back().row) < 0) front.push_back(point);

@@ -99,7 +99,7 @@ struct MapQuestion {
 /// How much an axis moves a metric by itself.
 struct Sensitivity {
   std::string key;  ///< "ranks", or "ranks and microbatches" of a zip
-  /// Mean over all groups of points that differ in this axis only (and in what is derived) of (largest - smallest), and the same relative to
+  /// Mean over all groups of points that differ in this axis only (and in derived keys) of (largest - smallest), and the same relative to
   /// the smallest's magnitude; groups whose smallest is 0 do not count for the latter.
   double mean_range = 0;
   double mean_relative = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two results of the same grid, point by point: what changed between two versions of a schedule, of costs in the base, or of this program.
+// Two results of the same grid, point by point: the changes between two versions of a schedule, of costs in the base, or of this program.
 
 #include <cstddef>
 #include <optional>

@@ -66,7 +66,7 @@ struct RowGroup {
                                       const ValueUnits& units);
 /// The same for a number that is no point's: a mean, a range.
 [[nodiscard]] std::string metric_number(std::string_view metric, double value, const ValueUnits& units);
-/// "makespan, ms", "peak_bytes": what an axis is called.
+/// "makespan, ms", "peak_bytes": the title of an axis.
 [[nodiscard]] std::string metric_title(std::string_view metric, std::string_view time_unit);
 
 /// The unit of the metric's row; Unit::Count for a name that is no metric.

@@ -56,7 +56,7 @@ std::string chosen(const ResultTable& table, const std::vector<CountedKey>& keys
   return best == nullptr ? "" : best->name;
 }
 
-/// Fills in what was not asked. What competes is named first: it should not end up as an axis.
+/// Fills in the parts of the question that are left open. The competing key is chosen first, so that it does not become an axis.
 MapQuestion completed(const ResultTable& table, const std::vector<CountedKey>& keys, MapQuestion question) {
   if (question.what.empty()) question.what = chosen(table, keys, question, "schedule", true);
   if (question.x.empty()) question.x = chosen(table, keys, question, "microbatches", false);

@@ -1,5 +1,5 @@
-// Idle time of two runs by cause, and sentences about what differs.
-// Which op is which in two runs, and what it does differently.
+// Idle time of two runs by cause, and sentences about the differences.
+// Matches the ops of two runs, and compares them.
 
 #include "study/compare/compare.hpp"
 

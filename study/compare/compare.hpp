@@ -1,7 +1,7 @@
 #pragma once
 
-// Two runs next to each other: which op is which, what takes longer, and where the difference in idle time comes from. Simulated and
-// measured runs alike: a run is its timeline, and what else is known of it.
+// Two runs next to each other: matched ops, those that take longer, and the causes of the difference in idle time. Simulated and
+// measured runs alike: a run is its timeline, and the other facts that are known.
 
 #include <cstdint>
 #include <optional>
@@ -33,7 +33,7 @@ struct MetricRow {
 /// knows are left out. runs[0] is the baseline; times of a run that has no same_clock() with it are left out.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const Run* const> runs,
                                                      std::span<const Metric> table = all_metrics());
-/// The same of what is known of each run. REQUIRES: timelines.
+/// The same for the known facts of each run. REQUIRES: timelines.
 [[nodiscard]] std::vector<MetricRow> compare_metrics(std::span<const RunNumbers> runs,
                                                      std::span<const Metric> table = all_metrics());
 /// All of these, known or not, then the other metrics: what --fail-if and JSON know.
@@ -66,9 +66,9 @@ struct OpComparison {
   std::size_t matched = 0;
   std::size_t only_a = 0;
   std::size_t only_b = 0;
-  /// Some matched op takes another time: then durations are what differs, else only places do.
+  /// True if some matched op takes another time: then durations differ, else only places do.
   bool durations_differ = false;
-  /// Largest differences of what differs, largest first; ties by op index of b. At most `most`.
+  /// The largest differences in durations, or else in places, largest first; ties by op index of b. At most `most`.
   std::vector<OpDifference> largest;
   Ticks largest_difference = 0;
 };

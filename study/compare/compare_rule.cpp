@@ -20,7 +20,7 @@ std::vector<std::string> metric_names() {
   return names;
 }
 
-/// "makespan, bubble_ratio or idle": what measured runs have as well.
+/// "makespan, bubble_ratio or idle": the metrics that measured runs have as well.
 std::string always_known() {
   std::string out;
   std::string last;

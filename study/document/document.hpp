@@ -1,6 +1,6 @@
 #pragma once
 
-// A page of findings, apart from what it is written as: one self-contained HTML file, or Markdown for a pull request.
+// A page of findings, independent of its format: one self-contained HTML file, or Markdown for a pull request.
 //
 // The HTML opens from disk and loads nothing: its policy forbids everything but the one style and the one script that it holds, each
 // named by hash. It is complete without the script, which adds hover texts, zoom and sorting. Equal pages give equal bytes.
@@ -107,7 +107,7 @@ void write_html(std::ostream& out, const Page& page);
 /// <details>.
 void write_markdown(std::ostream& out, const Page& page);
 
-/// `text` as Markdown text: what Markdown or HTML could take for markup is escaped, line ends become blanks.
+/// `text` as Markdown text: characters that Markdown or HTML could take for markup are escaped, line ends become blanks.
 [[nodiscard]] std::string markdown_escaped(std::string_view text);
 
 }  // namespace pipeloom::study::page

@@ -1,6 +1,6 @@
 #pragma once
 
-// A page as text for a terminal: headings, aligned tables, charts of letters. What only a picture can show is left out.
+// A page as text for a terminal: headings, aligned tables, charts of letters. Content that only a picture can show is left out.
 
 #include <iosfwd>
 
@@ -9,12 +9,12 @@
 namespace pipeloom::study::page {
 
 struct PlainStyle {
-  std::size_t width = 100;  ///< columns that sentences may take; tables take what they need
+  std::size_t width = 100;  ///< columns that sentences may take; tables take as many as they need
   bool colour = false;      ///< headings in bold
   bool everything = false;  ///< folded sections too
 };
 
-/// Control characters in what a file named become '?', so that no text can steer the terminal.
+/// Control characters in names from files become '?', so that no text can steer the terminal.
 void write_plain(std::ostream& out, const Page& page, const PlainStyle& style);
 
 }  // namespace pipeloom::study::page

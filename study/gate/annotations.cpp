@@ -7,7 +7,7 @@
 namespace pipeloom::study::gate {
 namespace {
 
-/// The message of a workflow command: what would end it is written in per cent.
+/// The message of a workflow command: characters that would end it are percent-encoded.
 std::string message_text(const std::string& text) {
   std::string out;
   for (const char c : printable_lines(text)) {

@@ -17,8 +17,8 @@ namespace pipeloom::study::gate {
 /// Number of errors, and of warnings, that one step of a job may annotate; GitHub drops the rest in silence.
 inline constexpr std::size_t kMaxAnnotations = 10;
 
-/// One line per case that is not fine, at its place in the suite, the worst first: ::error for what is unexpected, worse or changed,
-/// ::warning for what is better or unlisted, at most kMaxAnnotations of each. A ::notice counts the cases that are left out.
+/// One line per case that is not fine, at its place in the suite, the worst first: ::error for cases that are unexpected, worse or changed,
+/// ::warning for those that are better or unlisted, at most kMaxAnnotations of each. A ::notice counts the cases that are left out.
 /// File, title and message are escaped as the workflow commands of the runner want it. "" if everything is fine.
 [[nodiscard]] std::string annotations(const CheckResult& result);
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxAnnotations = 10;
 /// The largest summary of one step; GitHub refuses larger ones.
 inline constexpr std::size_t kMaxSummaryBytes = std::size_t{1} << 20;
 
-/// A heading with the verdict, what is unexpected, a table of changes (cases with the worst news first), and the metrics of all cases folded
+/// A heading with the verdict, the unexpected cases, a table of changes (cases with the worst news first), and the metrics of all cases folded
 /// away below. Never more than `max_bytes` bytes: rows that do not fit are counted instead. With less than a kibibyte there is room
 /// for nothing but the heading, and "" if not even for that.
 [[nodiscard]] std::string summary(const CheckResult& result, std::size_t max_bytes = kMaxSummaryBytes);

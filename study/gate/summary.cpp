@@ -11,7 +11,7 @@ namespace {
 /// Kept free for the lines that say how much is missing.
 constexpr std::size_t kReserve = 512;
 
-/// One line of a Markdown table's cell or list: what would be markup is written out.
+/// One line of a Markdown table's cell or list: markup is escaped.
 std::string plain(const std::string& text) {
   return page::markdown_escaped(printable(text));
 }
@@ -31,7 +31,7 @@ class Page {
   void close(const std::string& text) {
     if (text_.size() + text.size() <= max_bytes_) text_ += text;
   }
-  /// Rows until they no longer fit, under a heading; what is missing is counted as `noun`.
+  /// Rows until they no longer fit, under a heading; the rows left out are counted as `noun`.
   void add_table(const std::string& heading, const std::vector<std::string>& rows, std::string_view noun) {
     if (rows.empty() || !add(heading)) return;
     std::size_t written = 0;

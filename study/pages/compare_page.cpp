@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kOpsShown = 25;
 constexpr std::size_t kOpsInMarkdown = 5;
 
-/// A run, and what the page calls it.
+/// A run, and the page's name for it.
 struct Side {
   const Run* run = nullptr;
   std::string title;
@@ -114,7 +114,7 @@ const MetricRow& row_named(const std::vector<MetricRow>& rows, std::string_view 
   return *std::find_if(rows.begin(), rows.end(), [name](const MetricRow& row) { return row.name == name; });
 }
 
-/// Each run's makespan, with what changed.
+/// Each run's makespan, with its change.
 Facts makespans(const Runs& runs, const std::vector<MetricRow>& rows) {
   const MetricRow& makespan = row_named(rows, "makespan");
   const MetricRow& bubble = row_named(rows, "bubble_ratio");

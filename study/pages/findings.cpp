@@ -38,7 +38,7 @@ std::string_view meaning(IdleCause cause) {
   return {};
 }
 
-/// The bubble ratio, and in its note what is told along with it.
+/// The bubble ratio, and in its note the facts that belong to it.
 Fact bubble_fact(const RunNumbers& run) {
   const PageTimes times(run.timeline->unit);
   const Metric& ratio = *metric_named("bubble_ratio");

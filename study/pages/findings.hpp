@@ -22,7 +22,7 @@ namespace pipeloom::study::page {
 /// Facts that the timeline alone gives.
 [[nodiscard]] Facts facts_of_times(const Timeline& timeline);
 
-/// Kinds of ops on the critical path, with their time, and what lies between them.
+/// Kinds of ops on the critical path, with their time, and the gaps between them.
 [[nodiscard]] PageTable critical_table(const Run& run);
 
 /// Every key of the effective configuration with its value and where it came from.

@@ -15,11 +15,12 @@ namespace pipeloom::study::page {
 enum class Medium : unsigned char { Html, Markdown };
 
 /// Simulated: makespan, bubble, memory and limit, bound, the largest cause of idle time in a sentence; timeline; memory; idle causes; ranks;
-/// critical path; configuration with the origin of every value; `scenarios` of it, if there are any. Read from a file of times: what times alone tell.
+/// critical path; configuration with the origin of every value; `scenarios` of it, if there are any.
+/// For a run from a file of times: the facts that times alone give.
 [[nodiscard]] Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios = nullptr);
 
 /// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
-/// what explains the difference, ops that differ most.
+/// causes of the difference, ops that differ most.
 [[nodiscard]] Page compare_page(const std::list<Run>& runs, Medium medium);
 
 }  // namespace pipeloom::study::page

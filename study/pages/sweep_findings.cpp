@@ -201,7 +201,7 @@ void add_environments(const Asked& asked, const SweepQuestion& question, std::ve
   lead.emplace_back(Paragraph{text, Tone::Muted});
 }
 
-/// The grid varies what is given, and nothing else.
+/// The grid varies given keys only.
 std::string no_choice_text(const Asked& asked, const SweepQuestion& question) {
   const sweep::Decisions& found = *asked.decisions;
   std::string out = fmt::format("Nothing to choose: points differ in {} alone, which a run is given",

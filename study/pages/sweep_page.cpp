@@ -57,8 +57,8 @@ std::vector<Row> all_rows(const ResultTable& table) {
   return rows;
 }
 
-/// Columns of tables of points, what matters most first: some keys of axes, the metrics that were asked for, then the other keys and metrics,
-/// and what is derived. So many keys do not push the answer out of sight.
+/// Columns of tables of points, the most important first: some keys of axes, the metrics that were asked for, then the other keys and metrics,
+/// and derived ones. A large number of keys does not push the answer out of sight.
 class PointColumns {
  public:
   PointColumns(const ResultTable& table, std::vector<std::string> first_keys,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The page of a sweep: the answer, not the rows. What is best and what it costs, who wins where, what matters, what has no answer.
+// The page of a sweep: the answer, not the rows. The best points and their costs, the winners of cells, the keys that matter, points without answer.
 // Its size has a bound whatever the number of points.
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace pipeloom::study::page {
 struct SweepQuestion {
   /// Conditions that all must hold (study/text/expression.hpp) over keys, metrics, 'status' and 'point'.
   std::vector<std::string> where;
-  /// The first ranks the points, the second is what it is weighed against; further ones join the Pareto front.
+  /// The first ranks the points, the second is weighed against it; further ones join the Pareto front.
   std::vector<std::string> metrics;
   /// Sides of the winner map, and the key whose values compete in it.
   std::string x;
@@ -41,7 +41,8 @@ struct SweepFindings {
   std::vector<Block> lead;
   std::vector<Section> sections;
 };
-/// Throws InputError at --where, --metric, --x, --y, --winner, --decide or --group-by for what the result does not have or cannot compute.
+/// Throws InputError at --where, --metric, --x, --y, --winner, --decide or --group-by for a name or condition that the result
+/// does not have or cannot compute.
 [[nodiscard]] SweepFindings sweep_findings(const sweep::ResultTable& table, const std::string& name,
                                            const SweepQuestion& question, const std::string& id = "sweep");
 
@@ -53,7 +54,7 @@ struct SweepFindings {
 
 inline constexpr std::size_t kMaxTableRows = 1000;
 
-/// Points, counted from 1, in this order: the first few keys that vary, `metrics`, the other keys and metrics, what is derived and varies, the
+/// Points, counted from 1, in this order: the first few keys that vary, `metrics`, the other keys and metrics, derived keys that vary, the
 /// point's number.
 [[nodiscard]] PageTable points_table(const sweep::ResultTable& table, const std::vector<sweep::Row>& rows,
                                      const std::vector<std::string>& metrics);

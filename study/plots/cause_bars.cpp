@@ -21,7 +21,7 @@ std::string share_text(TickSum part, TickSum whole) {
   return whole <= 0 ? "" : percent_text(share_of(part, whole));
 }
 
-/// The label cut to what fits, from its left: file names differ at their ends.
+/// The label cut to fit, from its left: file names differ at their ends.
 std::string fitted(const std::string& label) {
   if (draw::text_width(label, kTextSize) <= kLongestLabel) return label;
   std::string kept = label;

@@ -90,7 +90,7 @@ using BarOutlines = std::array<BarOutline, kOpKinds>;
 /// Draws one Gantt, row by row:
 ///   gantt_svg.cpp    rows, lanes, legend
 ///   gantt_ops.cpp    ops that have their own place: boxes, paths, hairlines
-///   gantt_bars.cpp   what is too short for that: bars as high as a rank was busy
+///   gantt_bars.cpp   ops too short for that: bars as high as a rank was busy
 ///   gantt_marks.cpp  idle time by cause, the critical path
 class GanttDrawer {
  public:

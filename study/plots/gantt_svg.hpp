@@ -46,7 +46,7 @@ struct Gantt {
 /// REQUIRES: entries of one rank do not overlap.
 [[nodiscard]] Gantt draw_gantt(const GanttInput& input);
 
-/// First start and last end over all steps of a timeline: what a Gantt shows by default.
+/// First start and last end over all steps of a timeline: the span that a Gantt shows by default.
 [[nodiscard]] Span whole_span(const Timeline& timeline);
 
 }  // namespace pipeloom::study::page

@@ -1,6 +1,6 @@
 #pragma once
 
-// A winner map as a picture, as letters for Markdown and terminals, and what its letters and colours mean.
+// A winner map as a picture, as letters for Markdown and terminals, and the meaning of its letters and colours.
 
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ namespace pipeloom::study::page {
 /// Meaning of the marks of map_svg() that this map has, as sentences with a blank before each.
 [[nodiscard]] std::string map_signs(const sweep::WinnerMap& map);
 
-/// The same in letters, a line per value of y, the largest first; wins_table() says what its signs mean.
+/// The same in letters, a line per value of y, the largest first; wins_table() explains its signs.
 [[nodiscard]] std::string map_text(const sweep::WinnerMap& map);
 
 /// Number of cells that each contender won: a row per contender that won any, with its colour and letters; then a row for each reason why

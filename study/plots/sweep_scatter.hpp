@@ -14,7 +14,7 @@ struct ScatterQuestion {
   std::string x;  ///< metrics
   std::string y;
   std::string series;  ///< the key that colour and shape tell, "" for none
-  std::string id;      ///< what the picture's ids begin with
+  std::string id;      ///< prefix of the picture's ids
 };
 
 /// A Pareto front as it is shown: of a long one, points evenly spread over it.

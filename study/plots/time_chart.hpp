@@ -1,6 +1,6 @@
 #pragma once
 
-// The frame that all charts over time share: rows with labels, a stretched plot, a time axis. The script zooms what is in it.
+// The frame that all charts over time share: rows with labels, a stretched plot, a time axis. The script zooms its content.
 
 #include <cstdint>
 #include <string>
@@ -33,8 +33,8 @@ struct RowLabel {
 
 struct TimeChart {
   std::string id;           ///< of the svg, unique in the page
-  std::string title;        ///< what the picture is, for who cannot see it
-  std::string description;  ///< and what it shows
+  std::string title;        ///< for readers who cannot see the picture
+  std::string description;  ///< of its content, for them too
   std::string link;         ///< charts with the same link zoom together
   Span range;
   TimeUnit unit = TimeUnit::Unit;

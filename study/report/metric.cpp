@@ -39,7 +39,7 @@ Known most(N run) {
   return MetricValue(TickSum(largest));
 }
 
-/// A ratio that the metrics have, and that measured runs have from idle time and what it is a share of.
+/// A ratio that the metrics have, and that measured runs have from idle time and the whole of which it is a share.
 Known ratio_of(N run, double Metrics::*member, bool of_busy) {
   if (run.metrics != nullptr) return MetricValue(run.metrics->*member);
   const TimelineFacts& facts = run.facts();

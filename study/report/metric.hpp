@@ -109,7 +109,7 @@ struct Metric {
       0;  ///< place in the tables of comparisons; 0: only rules and JSON have it, after the others
   std::int8_t facts = 0;   ///< place among the facts that the window tells of a simulated run
   std::int8_t state = 0;   ///< place in the window's state
-  std::int8_t edited = 0;  ///< place in what the window tells of a schedule under edit
+  std::int8_t edited = 0;  ///< place in the window's text on a schedule under edit
 
   bool share = false;  ///< a ratio that is at most 1
   /// Text of the third column of `simulate` and of the notes of pages.

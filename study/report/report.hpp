@@ -1,6 +1,6 @@
 #pragma once
 
-// The report of one run: what `simulate --json` prints and scripts read.
+// The report of one run: `simulate --json` prints it, and scripts read it.
 
 #include <iosfwd>
 #include <span>

@@ -26,7 +26,7 @@ PageTimes times_of(const RunNumbers& run, std::span<const Metric> table) {
   return times;
 }
 
-/// For people. Sizes of a run that has no sizes end in what they are of.
+/// Text for people. Sizes of a run without bytes end in the name of their unit.
 std::string people_text(const Metric& metric, const MetricValue& value, const RunNumbers& run,
                         const PageTimes& times) {
   if (metric.unit == Unit::Time) return times.text(std::get<TickSum>(value));

@@ -21,7 +21,7 @@ inline constexpr std::size_t kRanksShown = 16;
 /// "zb-h1: 32 ranks, 96 microbatches; 9,216 ops; times in ms".
 [[nodiscard]] std::string run_title(const Run& run);
 
-/// The metrics of the whole run: name, value, what it means or how it compares. `metrics`: the table that they are in.
+/// The metrics of the whole run: name, value, its meaning or comparison. `metrics`: the table that they are in.
 [[nodiscard]] Table summary_table(const Run& run, std::span<const Metric> metrics = all_metrics());
 
 /// A row per rank of `ranks`: work, idle time and its causes, memory. Causes that no rank of the run has are left out

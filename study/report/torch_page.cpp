@@ -72,7 +72,7 @@ std::string error_grid(const TorchFindings& findings, bool everything) {
   return '\n' + without_padding(torch::grid_text(findings.lists, grid)) + '\n';
 }
 
-/// Of lints that a release does not assert on: what comes out is not what should.
+/// For lints that a release does not assert on: the result is wrong.
 bool trains_wrong(const torch::Lint& lint) {
   return (lint.code.starts_with("reduce-") && !lint.only_sharded()) || lint.code == "mispaired" ||
          lint.code == "forward-order";

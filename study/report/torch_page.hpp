@@ -69,7 +69,7 @@ struct TorchFindings {
 [[nodiscard]] std::string torch_page_of_unreadable(const std::string& text, const std::string& name,
                                                    torch::Form form);
 
-/// "message-order" where only the order of messages is in the way, else "message-hang"; and how its message begins. REQUIRES:
+/// "message-order" if only the order of messages is the cause, else "message-hang"; and how its message begins. REQUIRES:
 /// findings.hangs().
 [[nodiscard]] std::string_view hang_code(const TorchFindings& findings);
 [[nodiscard]] std::string hang_text(const TorchFindings& findings);

@@ -21,14 +21,14 @@ void collect_leaves(const io::Value& value, const std::string& path, Assignments
   }
   for (std::size_t i = 0; i < value.keys().size(); ++i) {
     const std::string& name = value.keys()[i].name;
-    if (path.empty() && name == "origin") continue;  // what reports add to the effective configuration
+    if (path.empty() && name == "origin") continue;  // reports add it to the effective configuration
     collect_leaves(value.items()[i], path.empty() ? name : path + "." + name, out);
   }
 }
 
 io::Document document_of(const Assignments& assignments) {
   io::Document document;
-  // "costs" may name a file; single costs go on top of what it holds.
+  // "costs" may name a file; single costs go on top of its content.
   if (const auto costs = assignments.find("costs"); costs != assignments.end()) {
     document.set("costs", costs->second, "costs");
     io::inline_costs_file(document);

@@ -166,7 +166,7 @@ Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::strin
   effective.options.offload = config.options.offload;
   effective.options.forward_only = config.options.forward_only;
   schedule = with_extras(std::move(schedule), config);
-  // The name in the configuration is that of another order, whose framework says nothing of this one.
+  // The name in the configuration is that of another order; its framework has no rule for this one.
   io::Config nameless = config;
   nameless.schedule.clear();
   return measure_run(std::move(schedule), nameless, limits, std::move(effective), depth);

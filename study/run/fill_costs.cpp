@@ -29,7 +29,7 @@ auto bytes_of(Category category) {
 /// one after the other. Fitted to the zero-bubble paper's interleaved runs; either half of its models gives 1.4 to 1.6.
 constexpr double kGroupTime = 1.5;
 
-/// Fills in what the input leaves open, and says where it is from.
+/// Fills in the values that the input leaves open, with their origins.
 class Filler {
  public:
   Filler(ModelCosts& out, const Placement& placement) : out_(out), placement_(placement) {
@@ -68,7 +68,7 @@ class Filler {
     auto& duration = out_.config.costs.duration[index_of(kind)];
     if (!duration) duration = per_stage(key, number);
   }
-  /// A backward that is stated leaves its halves to what follows from it; else B follows from both halves.
+  /// The halves of a stated backward follow from it; else B follows from both halves.
   void fill_durations() {
     if (shares_head(out_.setting)) {
       fill_duration(OpKind::Output, "costs.output", [](const Stage& stage) { return stage.output_ticks; });
@@ -85,7 +85,7 @@ class Filler {
                     [](const Stage& stage) { return stage.recomputed_ticks; });
   }
 
-  /// Stages take what the first microbatch's documents cost; of the others the whole model says how much longer they take.
+  /// Times of stages are those of the first microbatch's documents; the whole model says how much longer the other microbatches take.
   void fill_microbatches() {
     const cost::DocumentLists& documents = out_.config.costs.model.documents;
     if (!documents.per_microbatch || is_given("costs.microbatch_scale")) return;
@@ -203,7 +203,7 @@ class Filler {
       fill_bytes("memory.stash_bytes", memory.stash, [](const Stage& stage) { return stage.stash; });
     fill_limit(memory);
   }
-  /// Stages hold what the input states of activations.
+  /// Stages hold the activations that the input states.
   void take_activations(const cost::MemorySpec& memory) {
     const auto stages = static_cast<int>(out_.estimate.stages.size());
     const std::vector<Bytes> all = cost::expand(memory.activation, stages);
@@ -213,7 +213,7 @@ class Filler {
       out_.estimate.stages[s].bytes.of(Category::UntilWeight) = all[s] - early[s];
     }
   }
-  /// A copy takes what the forward holds: its stash where all of a stage's forwards run again, else its activations. Loading takes as long.
+  /// A copy moves the bytes that the forward holds: its stash where all of a stage's forwards run again, else its activations. Loading takes as long.
   void fill_copies() {
     fill_duration(OpKind::Offload, "costs.offload", [this](const Stage& stage) {
       const bool stashed = stage.stash > 0 && !out_.setting.keeps_some;

@@ -27,7 +27,7 @@ namespace pipeloom::study {
 
 namespace {
 
-/// Options that say what a schedule file says itself: option, key of the configuration, value.
+/// Options for values that a schedule file states itself: option, key of the configuration, value.
 struct ShapeOption {
   std::string option;
   std::string key;
@@ -66,7 +66,7 @@ const io::Format* schedule_format(const std::string& text, const Request& option
   return format != nullptr && format->read && format->name != "json" ? format : nullptr;
 }
 
-/// Throws InputError if --set gives what the schedule file `name` says.
+/// Throws InputError if --set gives a value that the schedule file `name` states.
 void require_not_of_schedule(const std::string& assignment, const std::string& name) {
   const std::string path = assignment.substr(0, assignment.find('='));
   const std::vector<std::string> names = {"schedule", "ranks", "microbatches", "chunks"};

@@ -59,7 +59,7 @@ struct Input {
 /// Idle spans of the first step of a simulated run, [rank]: by its messages where these block or queue, else by its costs.
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_of(const Run& run);
 
-/// Idle spans of measured times, [rank]: from these and what `predicted` says that messages take. Nothing where it does not say so for this
+/// Idle spans of measured times, [rank]: from these and the times of messages in `predicted`. Empty if it has no such times for this
 /// placement and clock.
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans_under(const Timeline& measured,
                                                                   const Run& predicted);

@@ -66,7 +66,7 @@ struct MessageSummary {
   Ticks lost_to_queues = 0;
 };
 
-/// The program of a schedule, run, and what its messages cost.
+/// The program of a schedule, its run, and the costs of its messages.
 struct MessageRun {
   Program program;
   ProgramRun run;

@@ -26,7 +26,7 @@ namespace {
 
 using estimate::Category;
 
-/// Temporaries, what messages are received into and workspaces are a rank's, not a stage's: of a rank's stages the one that needs most keeps them.
+/// Temporaries, receive buffers and workspaces belong to a rank, not to a stage: only the stage of a rank that needs most keeps them.
 void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate) {
   for (const Category category : {Category::Buffers, Category::Temporaries, Category::Reserve})
     for (int r = 0; r < placement.ranks(); ++r) {
@@ -126,7 +126,7 @@ void require_documents(const io::Config& config, const estimate::Setting& settin
 
 /// Measured times are of the run that they were measured on: nothing here can change them.
 void require_measured_as_it_is(const io::Config& config, const model::Model& model) {
-  // Replicas change what a step is, not how long it takes.
+  // Replicas change the tokens of a step, not its time.
   constexpr std::array<std::string_view, 3> kFine = {"costs.hardware", "costs.dp", "costs.global_batch"};
   for (const io::Key& key : io::config_keys()) {
     const bool changes =

@@ -15,9 +15,9 @@
 
 namespace pipeloom::study {
 
-/// A configuration with everything stated that follows from its model, and what that was found from.
+/// A configuration with all values that follow from its model filled in, and their sources.
 struct ModelCosts {
-  /// As given, but per stage of the placement: what the input states stays, what it leaves open is the model's.
+  /// As given, but per stage of the placement: values that the input states stay, the others are the model's.
   io::Config config;
   std::vector<cost::Origin> origins = {};
   estimate::Setting setting;

@@ -10,7 +10,7 @@ namespace pipeloom::study {
 
 enum class Status : unsigned char {
   Ok,
-  Illegal,     ///< refused: parameters, values, a schedule that is none
+  Illegal,     ///< refused: parameters, values, a file that is no schedule
   Hang,        ///< the schedule, or its messages, hang: "deadlock" in files and tables
   OverMemory,  ///< it runs, but a rank needs more than memory.limit_bytes
   Failed,      ///< nothing about the run: it needs more memory than it may use, a disk or device failed

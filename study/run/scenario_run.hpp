@@ -1,6 +1,6 @@
 #pragma once
 
-// Many scenarios of one run: how long its steps take when durations vary, and what they hang on.
+// Many scenarios of one run: the times of its steps when durations vary, and their sensitivities.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every registered schedule at one shape and one set of costs: what each would give, or why it cannot run.
+// Every registered schedule at one shape and one set of costs: its results, or why it cannot run.
 
 #include <optional>
 #include <string>
@@ -42,7 +42,7 @@ struct ScheduleRow {
   double gap = 0;
 
   [[nodiscard]] bool fits() const { return headroom.value_or(0) >= 0; }
-  /// Ticks of one update: what rows are compared by.
+  /// Ticks of one update: rows are compared by it.
   [[nodiscard]] double update_time() const { return static_cast<double>(makespan) / updates; }
 };
 

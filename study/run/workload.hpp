@@ -1,6 +1,6 @@
 #pragma once
 
-// A workload: what a configuration trains, whatever the schedule. Configurations of other schedules are made from it.
+// A workload: a configuration without its schedule. Configurations of other schedules are made from it.
 
 #include <optional>
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace pipeloom::study {
 
-/// Rows by case name. Throws InputError for anything that `check --update` would not have written; `advice` ends its message: what to do
+/// Rows by case name. Throws InputError for anything that `check --update` would not have written; `advice` ends its message: the remedy
 /// then.
 [[nodiscard]] std::map<std::string, CaseResult> read_baseline(
     const std::string& path,

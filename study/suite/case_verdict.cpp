@@ -38,7 +38,7 @@ Severity severity_of(const Change& change) {
   return Severity::Fine;
 }
 
-/// With a better metric comes a new timeline: what has no direction does not count beside what has one.
+/// A better metric also changes the timeline: changes without a direction do not count beside changes with one.
 Severity severity_of(const CaseVerdict& verdict) {
   if (verdict.row != nullptr && !verdict.row->as_expected()) return Severity::Broken;
   Severity worst = Severity::Fine;
@@ -51,7 +51,7 @@ Severity severity_of(const CaseVerdict& verdict) {
   return worst == Severity::Changed && better ? Severity::Better : worst;
 }
 
-/// How little a change says about its case: a status says more than what changes with it, a direction more than none.
+/// Rank of a change in a headline, 0 first: a status before the changes that come with it, a direction before none.
 int telling(const Change& change) {
   if (change.what == "status") return 0;
   if (change.verdict == Verdict::Worse) return 1;

@@ -39,7 +39,7 @@ struct CaseVerdict {
 
 /// "+1.2 %" between two numbers, "" between anything else and from zero.
 [[nodiscard]] std::string relative_change(const Change& change);
-/// "lower is better", "higher is better"; "" for what has no direction.
+/// "lower is better", "higher is better"; "" for a change without a direction.
 [[nodiscard]] std::string_view direction_of(const Change& change);
 /// "worse (lower is better)", "changed".
 [[nodiscard]] std::string verdict_text(const Change& change);
@@ -48,7 +48,7 @@ struct CaseVerdict {
 
 /// One line: "makespan 39.6 -> 41.6 (+5.1 %): worse, lower is better".
 [[nodiscard]] std::string sentence(const CheckResult& result, const Change& change);
-/// One line on a case that is not Fine: what is wrong, or its worst change and how many more there are.
+/// One line on a case that is not Fine: its error, or its worst change and the number of others.
 [[nodiscard]] std::string headline(const CheckResult& result, const CaseVerdict& verdict);
 /// Everything on a case that is not Fine, a line each: the unexpected status, then every change.
 [[nodiscard]] std::vector<std::string> all_lines(const CheckResult& result, const CaseVerdict& verdict);

@@ -11,7 +11,7 @@ namespace pipeloom::study::gate {
 
 struct LintRule {
   std::string_view id;       ///< as in Finding::rule and in Diagnostic::code
-  std::string_view summary;  ///< one sentence: what is wrong where the rule is broken
+  std::string_view summary;  ///< one sentence: the error when the rule is broken
 };
 
 /// Every rule, in alphabetical order. A diagnostic's code that is not here has the rule "illegal".

@@ -1,6 +1,6 @@
 #pragma once
 
-// Suites and baselines: what `check` runs, and what it compares with.
+// Suites and baselines: the cases that `check` runs, and the results that it compares with.
 
 #include <algorithm>
 #include <map>
@@ -77,7 +77,7 @@ struct CaseResult {
   [[nodiscard]] bool as_expected() const { return status == expect && over_limits.empty(); }
 };
 
-/// Runs one case; what refuses its input becomes its status, error and findings. A file that cannot be read, and a run that needs more memory
+/// Runs one case; an error in its input becomes its status, error and findings. A file that cannot be read, and a run that needs more memory
 /// than it may use, are no result: the status is then "failed".
 [[nodiscard]] CaseResult run_case(const SuiteCase& one, const std::vector<std::string>& metrics,
                                   const Limits& limits);
@@ -101,7 +101,7 @@ struct CheckResult {
   std::map<std::string, Tolerance> tolerance;
   std::vector<CaseResult> results;  ///< in suite order
   std::vector<Change> changes;      ///< by case
-  /// Cases whose status is not what the suite expects, or beyond a limit: "name: expected ok, got illegal: <error line>".
+  /// Cases whose status is not the expected one, or that are beyond a limit: "name: expected ok, got illegal: <error line>".
   std::vector<std::string> unexpected;
   /// The changes have been written into the baseline.
   bool updated = false;
@@ -126,7 +126,7 @@ struct CheckOptions {
 [[nodiscard]] CheckResult check(const Suite& suite, const CheckOptions& options);
 
 /// Runs the suite and writes its baseline, whatever it was. With `only`, the other rows stay as they are.
-/// Returns what changed.
+/// Returns the changes.
 [[nodiscard]] CheckResult update_baseline(const Suite& suite, const CheckOptions& options);
 
 /// True if `text` matches a pattern in which * matches any text and ? one character.

@@ -235,7 +235,7 @@ class CaseReader {
     return io::relative_to(suite_.path, value.text());
   }
 
-  /// A missing file is the suite's fault; what is wrong inside a file, the file's.
+  /// A missing file is an error of the suite; an error inside a file is the file's.
   static std::string load(const std::string& path, const Where& named_at) {
     try {
       return io::read_file(path, io::kMaxDocumentBytes);

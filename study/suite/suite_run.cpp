@@ -104,7 +104,7 @@ void record_failure(const InputError& error, CaseResult& out) {
   out.findings.push_back({std::string(gate::rule_of(error)), error.what(), error.where()});
 }
 
-/// Compares what was measured with the case's limits.
+/// Compares the results with the case's limits.
 void judge_limits(const SuiteCase& one, CaseResult& out) {
   for (const auto& [name, text] : out.metrics) {
     const auto limit = one.limits.find(name);
@@ -161,7 +161,7 @@ void collect_changes(const Suite& suite, const CheckOptions& options,
       result.changes.push_back({name, "case", row.status, "", Verdict::Gone});
 }
 
-/// A result that knows what it is the result of.
+/// Runs all cases; the result names the suite, its baseline and its tolerances.
 CheckResult run_suite(const Suite& suite, const CheckOptions& options) {
   CheckResult out;
   out.suite_path = suite.path;

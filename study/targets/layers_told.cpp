@@ -18,7 +18,7 @@ int sum_of(const std::vector<int>& layers) {
   return std::accumulate(layers.begin(), layers.end(), 0);
 }
 
-/// Stages a rank where a class is told no number: one, or two where it has several.
+/// Stages per rank of a class that is told no number: one, or two if it has several.
 int default_chunks(int chunks) {
   return chunks == 1 ? 1 : 2;
 }

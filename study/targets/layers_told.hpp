@@ -1,6 +1,6 @@
 #pragma once
 
-// How a target is told which layers each stage has, and which it takes where it cannot be told.
+// How a target is told the layers of each stage, and the layers that it takes where it cannot be told.
 
 #include <optional>
 #include <string>
@@ -22,8 +22,8 @@ struct LayersTold {
   std::string refusal = {};  ///< why it runs on no layers at all; "" if it does
   bool said = false;         ///< false: it takes its own split, without a word
   std::vector<int> own =
-      {};  ///< [stage]: what it takes instead of what is planned; empty where that is the same, or not known
-  std::string why_own = {};     ///< why it cannot be told what is planned
+      {};  ///< [stage]: the layers that it takes instead of the planned ones; empty where these are the same, or not known
+  std::string why_own = {};     ///< why it cannot be told the plan
   WeightedWords weighted = {};  ///< of LayerWords::Weighted
   /// Of LayerWords::Modules, where they have to be said: [stage], in model order.
   std::vector<std::vector<std::string>> modules = {};
@@ -33,7 +33,7 @@ struct LayersTold {
 
 [[nodiscard]] LayersTold layers_told(const Target& target, const Deployment& deployment);
 
-/// torchtitan's names of what each stage consists of, its encoder as the one module that it is there. REQUIRES: all of it is on the first stage.
+/// torchtitan's names of each stage's modules; the encoder is one module there. REQUIRES: all of it is on the first stage.
 [[nodiscard]] std::vector<std::vector<std::string>> torchtitan_modules(
     std::vector<layout::StageContent> contents);
 

@@ -55,7 +55,7 @@ Params params_of(const Deployment& deployment, const Target& target) {
   return params;
 }
 
-/// The framework's rule for sizes, then the order's own; "" if both take them. Fills in what the framework decides itself.
+/// The framework's rule for sizes, then the order's own; "" if both take them. Fills in the values that the framework decides itself.
 std::string size_refusal(const Target& target, const OwnOrder& own, Params& params) {
   if (target.block != Block::Megatron) {
     std::string refused = torch::class_refusal(own.word, params.ranks, params.chunks, params.microbatches);

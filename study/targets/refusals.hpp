@@ -16,7 +16,7 @@ namespace pipeloom::study {
 [[nodiscard]] std::string model_refusal(const Target& target, const Deployment& deployment);
 /// Of recomputation and copies to the host.
 [[nodiscard]] std::string options_refusal(const Target& target, const Deployment& deployment);
-/// Of the order, where it has to come from a file: what a file cannot hold, or a class not deal out.
+/// Refusals of an order that has to come from a file: ops that a file cannot hold, or stages that a class cannot deal out.
 [[nodiscard]] std::string file_refusal(const Target& target, const Deployment& deployment);
 /// Of an own order beside everything else.
 [[nodiscard]] std::string own_refusal(const Target& target, const Deployment& deployment, const RunsAs& runs);

@@ -21,7 +21,7 @@ constexpr std::array<OwnOrder, 7> kPyTorchClasses = {{
     {"ZBVZeroBubble", "ZBVZeroBubble", 2, 2},
     {"DualPipeV", "DualPipeV", 2, 2},
 }};
-// The same, but that a class of several stages makes two a rank where it is told no number.
+// The same, but a class of several stages makes two per rank if it is told no number.
 constexpr std::array<OwnOrder, 7> kTorchtitanClasses = {{
     {"GPipe", "GPipe"},
     {"1F1B", "1F1B"},

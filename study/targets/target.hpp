@@ -1,6 +1,6 @@
 #pragma once
 
-// The frameworks that run a plan in the end, a row each: which orders one makes itself, under which sizes, and what else it can be told. Plans,
+// The frameworks that run a plan in the end, a row each: the orders that it makes itself, their sizes, and the settings that it can be told. Plans,
 // layouts and validations read these rows; nothing else knows a framework. Each row was read in the release's own code and is held against
 // it by tests/golden/targets; docs/targets.md shows the table.
 
@@ -29,7 +29,7 @@ enum class FilePlacements : std::uint8_t {
   LoopsAndVs,  ///< a class deals the stages out: in a loop, or in a V of two
 };
 
-/// How a framework is told which layers each stage has.
+/// How a framework is told the layers of each stage.
 enum class LayerWords : std::uint8_t {
   Code,      ///< the stages are the user's to build
   Modules,   ///< a list of module names for each stage

@@ -37,7 +37,7 @@ std::string_view dealing_class(const Taken& taken) {
                                                                              : "ZBVZeroBubble";
 }
 
-/// So many stages of a model whose number of layers is not known here: the list is made of the configuration's own.
+/// The modules of that number of stages, of a model whose number of layers is not known here: made from the configuration's own.
 void deal_unknown_layers(int stages, ToRun& out) {
   out.text += fmt::format(
       "n = len(config.model_spec.model.layers)\n"

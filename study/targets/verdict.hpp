@@ -45,7 +45,7 @@ struct TargetVerdict {
 /// one. O(ops) for each own order with that number of stages per rank.
 [[nodiscard]] TargetVerdict verdict_of(const Target& target, const Deployment& deployment);
 
-/// The text of each that is taken under the target's name, indented, with what it needs; of the others why not.
+/// For each target that takes the plan, its text under its name, indented, with its needs; for the others why not.
 [[nodiscard]] std::string to_run_page(std::span<const TargetVerdict> verdicts, int width);
 
 /// "to_run": [..] of those that have something to paste. Lines are indented by two blanks.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Exact decimal numbers with nine places: what grids, ranges and expressions calculate with. No doubles anywhere.
+// Exact decimal numbers with nine places, with which grids, ranges and expressions calculate. No doubles anywhere.
 
 #include <optional>
 #include <string>
@@ -20,10 +20,10 @@ inline constexpr Nano kMaxNano = Nano{9'223'372'036'854'775'807} * kOne;
 inline constexpr std::size_t kMaxDecimalText = 48;
 
 /// A JSON number as plain decimal text, the same for every spelling of it: no exponent, no zero that says nothing ("1.50", "15e-1" and "1.5"
-/// give "1.5"; "-0.0" gives "0"). Nothing for text that is no JSON number, or whose plain text is longer than kMaxDecimalText.
+/// give "1.5"; "-0.0" gives "0"). Nullopt for text that is no JSON number, or whose plain text is longer than kMaxDecimalText.
 [[nodiscard]] std::optional<std::string> plain_decimal(std::string_view text);
 
-/// Reads a JSON number exactly. Nothing for text that is none, for more than nine places, and beyond kMaxNano.
+/// Reads a JSON number exactly. Nullopt for text that is none, for more than nine places, and beyond kMaxNano.
 [[nodiscard]] std::optional<Nano> parse_nano(std::string_view text);
 
 /// Appends a number as plain_decimal() writes it: "8", "-0.25".

@@ -209,7 +209,7 @@ class ExpressionParser {
   }
 
  private:
-  /// An operator's spelling and what it does.
+  /// An operator's spelling and its function.
   struct Operator {
     std::string_view text;
     Code code;

@@ -8,7 +8,7 @@
 //   unary  := ('!' | '-') unary | '(' or ')' | number | 'text' | key
 //
 // A key is a dotted path: letters, digits, '_', '.', and '-' is never part of it. Numbers are exact decimals with nine places (an exponent
-// may follow); what a product or a quotient leaves beyond them is rounded to nearest, ties to even. a % b has the sign of a. A text is
+// may follow); further places of a product or a quotient are rounded to nearest, ties to even. a % b has the sign of a. A text is
 // never equal to a number; texts are equal byte by byte, and have no order. True is 1, false 0, and a text is true if it is not empty; &&
 // and || do not look at their right side where the left one decides.
 

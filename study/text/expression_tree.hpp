@@ -1,6 +1,6 @@
 #pragma once
 
-// An expression as a program for a stack machine: what expression_parse.cpp makes and expression.cpp runs. Flat, so that a long chain of
+// An expression as a program for a stack machine: expression_parse.cpp makes it and expression.cpp runs it. Flat, so that a long chain of
 // operators costs no recursion.
 
 #include <cstdint>

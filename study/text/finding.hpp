@@ -1,6 +1,6 @@
 #pragma once
 
-// Something wrong with a configuration or a schedule, and where: what a linter reports.
+// An error of a configuration or a schedule, and its place: linters report it.
 
 #include <string>
 

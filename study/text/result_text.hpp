@@ -13,7 +13,7 @@
 
 namespace pipeloom::sweep {
 
-/// Walks over a text that is expected to look one way only. What does not fit gives false or nothing and may leave the place anywhere.
+/// Walks over a text that is expected to look one way only. A text that does not fit gives false or nothing and may leave the place anywhere.
 class LineScanner {
  public:
   explicit LineScanner(std::string_view text) : cursor_(text) {}
@@ -26,7 +26,7 @@ class LineScanner {
   [[nodiscard]] std::optional<std::string_view> number();
   [[nodiscard]] std::optional<std::string_view> quoted();
   [[nodiscard]] bool at_end() const { return cursor_.at_end(); }
-  /// Bytes passed so far: the column of what does not fit is one more.
+  /// Bytes passed so far: the column of the first byte that does not fit is one more.
   [[nodiscard]] std::size_t position() const { return cursor_.at(); }
 
  private:
@@ -77,7 +77,7 @@ class LineSource {
   int descriptor_;
   std::string name_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what next() has not given yet
+  std::size_t begin_ = 0;  // of the bytes that next() has not given yet
   std::uint64_t offset_ = 0;
   int line_number_ = 0;
   bool ended_ = true;

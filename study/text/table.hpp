@@ -25,7 +25,7 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns);
 
-  /// Cells become printable() (sim/base/text_tools.hpp): what files and cases are called steers no terminal and no CI server.
+  /// Cells become printable() (sim/base/text_tools.hpp): names of files and cases steer no terminal and no CI server.
   /// REQUIRES: as many cells as columns.
   void add_row(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }

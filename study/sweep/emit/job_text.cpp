@@ -21,7 +21,7 @@ std::string_view name_of_path(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Job files are text by the line: what would break one is refused.
+/// Job files are text by the line: refuses texts that would break a line.
 void require_one_line(std::string_view what, std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Character next = utf8_character(text.substr(at));

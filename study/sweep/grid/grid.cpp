@@ -1,6 +1,6 @@
 // Grid::config and Grid::document: the base with a combination's settings on top.
-// Who a grid and its points are: Grid::key, hash, and what the header of a result says of the axes.
-// Grid::combination: what the i-th combination sets, computed from i.
+// Identity of a grid and its points: Grid::key, hash, and the axes in the header of a result.
+// Grid::combination: the values of the i-th combination, computed from i.
 
 #include "study/sweep/grid/grid.hpp"
 
@@ -222,7 +222,7 @@ void add_column(study::Fingerprint& hash, const AxisKey& column) {
   hash.add(";");
 }
 
-/// Everything that decides which points there are, and what they are.
+/// Everything that decides the number of points and their content.
 std::string grid_hash(const GridContent& content) {
   study::Fingerprint hash;
   std::string base;

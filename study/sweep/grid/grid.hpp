@@ -61,23 +61,23 @@ class Grid {
   [[nodiscard]] const std::vector<std::string>& metrics() const;
   /// The scenarios that every point runs, if there are any; no part of the grid's hash.
   [[nodiscard]] const std::optional<study::ScenarioChoice>& scenarios() const { return scenarios_; }
-  /// Instead of what the file says.
+  /// Replaces the file's scenarios.
   void set_scenarios(const study::ScenarioChoice& choice) { scenarios_ = choice; }
   [[nodiscard]] std::uint64_t combinations() const;
   [[nodiscard]] bool has_conditions() const;
   /// False if a "where" excludes it. Thread-safe. Throws InputError, naming the combination, if an expression cannot be computed.
   bool combination(std::uint64_t index, Combination& out) const;
 
-  /// The base with the combination's settings on top: what `simulate` would read. Throws InputError, which is the point's
+  /// The base with the combination's settings on top, as `simulate` would read it. Throws InputError, which is the point's
   /// status "illegal"; messages name the key and its value. Thread-safe.
   [[nodiscard]] io::Config config(const Combination& combination) const;
   /// The same as a document, to write it to a file or open it in the window.
   [[nodiscard]] io::Document document(const Combination& combination) const;
-  /// Identity of what runs: fingerprint of base and settings, aliases of schedules normalised, before defaults; 16 hex digits. Equal for
+  /// Identity of a run: fingerprint of base and settings, aliases of schedules normalised, before defaults; 16 hex digits. Equal for
   /// equal configurations of different grids. Picks the shard.
   [[nodiscard]] std::string key(const Combination& combination) const;
 
-  /// Fingerprint of everything that decides which points there are and what they are: 16 hex digits.
+  /// Fingerprint of everything that decides the number of points and their content: 16 hex digits.
   [[nodiscard]] const std::string& hash() const;
   /// For the header: compact JSON of "axes" (an array of {"key": ..., "points": n} or of such arrays for a union) and of the base.
   [[nodiscard]] const std::string& axes_json() const;

@@ -34,7 +34,7 @@ struct Source {
     Derived,   ///< derived[index]
     Constant,  ///< the base says it, or a default
     Chunks,    ///< the default of "chunks": the schedule's
-    Absent,    ///< no value; only what Chunks looks at may be so
+    Absent,    ///< no value; only names that Chunks reads may have none
   };
   // A column that sets a whole object may have the name inside: then inner[i] is its value in list[i].
   Kind kind = Kind::Absent;
@@ -66,7 +66,7 @@ struct Block {
   };
   std::vector<Place> places;
   std::vector<Source> sources;  ///< by name
-  /// Sum of the hashes of what the base says and the block does not set (grid_key.cpp).
+  /// Sum of the hashes of the base's leaves that the block does not set (grid_key.cpp).
   std::uint64_t base_leaves = 0;
 };
 
@@ -77,7 +77,7 @@ struct Sample {
   std::uint64_t seed = 0;
 };
 
-/// Positions in GridContent::names of what the default of "chunks" depends on.
+/// Positions in GridContent::names of the names on which the default of "chunks" depends.
 struct ChunkNames {
   std::size_t schedule = 0;
   std::size_t ranks = 0;
@@ -93,7 +93,7 @@ struct GridContent {
   std::vector<std::string> keys;
   std::vector<Block> blocks;
   std::uint64_t total = 0;         ///< combinations of all blocks
-  std::uint64_t combinations = 0;  ///< total, or what the sample draws
+  std::uint64_t combinations = 0;  ///< total, or the size of the sample
   std::vector<Rule> derived;       ///< in file order: as keys
   std::vector<std::size_t> derive_order;
   std::vector<Rule> conditions;
@@ -117,7 +117,7 @@ struct Position {
 /// REQUIRES: index < content.combinations.
 void locate(const GridContent& content, std::uint64_t index, Position& out);
 
-/// Resolves what expressions refer to, and the order of derived keys. Throws InputError for cycles, unknown keys, and keys without a
+/// Resolves the names in expressions, and the order of derived keys. Throws InputError for cycles, unknown keys, and keys without a
 /// value. Fills names, derive_order, chunk_names, and the blocks' sources.
 void link_rules(GridContent& content);
 

@@ -1,4 +1,4 @@
-// Grid::read and Grid::parse: what a file says, checked.
+// Grid::read and Grid::parse: read and check a file.
 // Grid::of_options: axes as the command line gives them.
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ void GridReader::read_base(const Value& value) {
     try {
       content_->base = io::Document::parse(io::read_file(path), path);
     } catch (const InputError& error) {
-      // A missing file is the grid's fault; what is wrong inside a file, the file's.
+      // A missing file is an error of the grid; an error inside a file is the file's.
       if (error.where().line > 0) throw;
       throw InputError(value.where(),
                        fmt::format("base names the file '{}': {}", shortened(path, 64), error.what()));

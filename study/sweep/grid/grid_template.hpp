@@ -38,7 +38,7 @@ class Templates {
  private:
   /// Of one block.
   struct Family {
-    /// Parallel to Combination::settings; without `key` for what the templates have already.
+    /// Parallel to Combination::settings; without `key` for settings that the templates have already.
     std::vector<Patch> patches;
     /// Axes whose values no patch knows: one template for each combination of them.
     std::vector<std::size_t> axes;

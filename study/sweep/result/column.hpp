@@ -34,7 +34,7 @@ class Column {
   [[nodiscard]] std::size_t size() const { return kind_ == Kind::Text ? codes_.size() : bits_.size(); }
 
   void reserve(std::size_t rows);
-  /// Gives back what growing took beyond need.
+  /// Frees the memory that growing took but the column does not need.
   void shrink();
   /// Appends a value, compact JSON: "8", "1.25", "\"zb-h1\"", "[1,2]".
   void add(std::string_view json);
@@ -47,10 +47,10 @@ class Column {
   [[nodiscard]] std::string text(Row row) const;
   /// Compact JSON, "null" where there is none.
   [[nodiscard]] std::string json(Row row) const;
-  /// For expressions. REQUIRES: has(row). Throws InputError for numbers beyond what expressions know.
+  /// For expressions. REQUIRES: has(row). Throws InputError for numbers that expressions cannot represent.
   [[nodiscard]] Operand operand(Row row) const;
 
-  /// Numbers by value, texts by their letters, what is missing last.
+  /// Numbers by value, texts by their letters, missing values last.
   [[nodiscard]] std::strong_ordering compare(Row a, Row b) const;
   /// An integer that orders as compare() does. REQUIRES: is_number().
   [[nodiscard]] std::int64_t rank(Row row) const;

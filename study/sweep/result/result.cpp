@@ -171,7 +171,7 @@ constexpr std::string_view kComment = "# ";
                   expected));
 }
 
-/// Walks along a line, refusing it at the first thing that is not as it should be.
+/// Walks along a line and refuses it at the first error.
 class LineParser {
  public:
   LineParser(std::string_view line, const Where& where) : scanner_(line), where_(where) {}

@@ -11,7 +11,7 @@
 //
 //   point,key,<keys of the grid>,status,<metrics>,error
 //
-// with an empty cell for what a line does not have. A cell is JSON, but for texts that could not be anything else: those are written without
+// with an empty cell for a value that a line does not have. A cell is JSON, but for texts that could not be anything else: those are written without
 // their quotes. No cell holds a line break, so that a line is a point in both formats.
 
 #include <cstdint>

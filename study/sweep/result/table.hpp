@@ -1,7 +1,7 @@
 #pragma once
 
 // A sweep's result in memory: typed columns, so that a million points fit in far less than 200 MB, and the questions that need one
-// column only. What takes more thought is in study/answers/answers.hpp.
+// column only. Further analysis is in study/answers/answers.hpp.
 
 #include <array>
 #include <cstddef>
@@ -53,10 +53,10 @@ class ResultTable {
 
   /// An empty table, to which read() and tests add lines.
   explicit ResultTable(Header header);
-  /// Reads a result; `stop` is asked now and then and ends the reading early, with what there is so far. Throws InputError as
+  /// Reads a result; `stop` is asked now and then and ends the reading early, with the lines so far. Throws InputError as
   /// ResultReader does.
   [[nodiscard]] static ResultTable read(const std::string& path, const std::function<bool()>& stop = {});
-  /// Throws InputError at `where` for a status that is none.
+  /// Throws InputError at `where` for an unknown status.
   void add(const ResultLine& line, const Where& where);
   /// Frees the memory that reading took but the table does not need.
   void finish();

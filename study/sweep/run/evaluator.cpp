@@ -41,7 +41,7 @@ struct Evaluator::State {
   void evaluate(const io::Config& config, Outcome& out);
 };
 
-/// Throws what study::evaluate() would.
+/// Throws as study::evaluate() does.
 void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   ScheduleKey key = key_of(config, plan);

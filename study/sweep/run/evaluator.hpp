@@ -47,7 +47,7 @@ class Evaluator {
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;
 
-  /// Never throws for what is wrong with a point: that is its status. Out of memory and defects of ours pass.
+  /// Never throws for an error of a point: that is its status. Out of memory and defects of ours pass.
   void evaluate(const io::Config& config, Outcome& out);
   [[nodiscard]] const std::vector<std::string>& metrics() const;
 

@@ -53,7 +53,7 @@ std::uint64_t count_points(const Grid& grid, std::uint64_t begin, std::uint64_t 
   return points;
 }
 
-/// The message of Error::line(). A result does not tell where its grid lay or what it was called: its bytes would depend on it.
+/// The message of Error::line(). A result does not have the path of its grid: its bytes would depend on it.
 std::string without_place(const std::string& line) {
   constexpr std::string_view kMark = "error: ";
   const std::size_t mark = line.find(kMark);

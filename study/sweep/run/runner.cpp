@@ -162,7 +162,7 @@ class Run {
         writer_(file, pieces.piece_of(resumed_)) {}
 
   void go(std::vector<PieceWorker> workers) {
-    // Stopped while the file was checked: what it holds stays as it is.
+    // Stopped while the file was checked: its content stays as it is.
     if (is_stopped()) return;
     Crew crew(pieces_, writer_.next(), resumed_);
     crew.start(std::move(workers));

@@ -62,9 +62,9 @@ struct SweepSummary {
 /// earlier piece is bounded (kMaxWaitingBytes), so memory does not depend on the number of points. The calling thread writes.
 ///
 /// fsync: once a second and at the end, not per line: a crash of the process loses nothing that was written, a crash of the machine at
-/// most about a second of results, and what it tears --resume drops.
+/// most about a second of results, and --resume drops torn lines.
 ///
-/// Throws InputError and SystemError as ResultFile does; SystemError too if memory runs out. What a worker throws passes: the file then
+/// Throws InputError and SystemError as ResultFile does; SystemError too if memory runs out. Errors of a worker pass: the file then
 /// holds a prefix of the result, and --resume goes on.
 SweepSummary run_sweep(const Grid& grid, const SweepOptions& options);
 

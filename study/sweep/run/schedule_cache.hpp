@@ -36,10 +36,10 @@ struct ScheduleKey {
 };
 [[nodiscard]] ScheduleKey key_of(const io::Config& config, const study::SchedulePlan& plan);
 
-/// A schedule, or why there is none, and what was found out about it. Shared between threads.
+/// A schedule, or why there is none, and the facts computed about it. Shared between threads.
 class MadeSchedule {
  public:
-  /// Generates on the first call; who calls meanwhile waits. Returns null for a schedule that is refused; throws what
+  /// Generates on the first call; callers wait meanwhile. Returns null for a schedule that is refused; throws what
   /// study::make_planned() throws where it would be worded differently for this configuration. `made` is set if it was generated now.
   const Schedule* get(const study::SchedulePlan& plan, const io::Config& config, const Limits& limits,
                       bool& made);
