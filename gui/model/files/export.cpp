@@ -121,7 +121,7 @@ ExportJob::Run export_run(Session& session, const RunPtr& run, const ExportOptio
   return out;
 }
 
-/// From the first start to the last end of what a picture shows.
+/// From the first start to the last end of the runs in a picture.
 Span span_of(const Session& session, const ExportOptions& options) {
   Span all = session.active_run()->span();
   if (options.active_only) return all;
@@ -150,7 +150,7 @@ std::optional<Ticks> drawn_cursor(Session& session, const ExportOptions& options
   return static_cast<Ticks>(std::llround(*cursor));
 }
 
-/// The lines below a picture: its caption, then what its marks and its cursor say.
+/// The lines below a picture: its caption, then the notes of its marks and its cursor.
 std::string caption_of(Session& session, const ExportOptions& options, Span range) {
   const TimeUnit unit = session.active_run()->timeline.unit;
   std::string out = options.caption;
@@ -291,7 +291,7 @@ void write_picture(const ExportJob& job, const io::Format& format, std::ostream&
   io::write_png(out, scene, exact ? 1 : paper ? kPaperScale : kUsualScale);
 }
 
-/// Rows of what is visible, as the format `csv` writes them.
+/// Writes the visible rows, as the format `csv` has them.
 void write_visible_csv(const ExportJob& job, std::ostream& out) {
   const RunModel& run = *job.active.run;
   if (!job.active.scene.range) throw nothing_in_view();
@@ -325,7 +325,7 @@ void write_other(const ExportJob& job, const io::Format& format, std::ostream& o
   format.write(out, exported);
 }
 
-/// How many times a table of what is in view has.
+/// The number of times in a table of the visible part.
 double count_visible(const ExportJob& job) {
   double count = 0;
   if (job.active.scene.range)

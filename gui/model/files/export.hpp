@@ -1,6 +1,6 @@
 #pragma once
 
-// The timelines as files, of what is seen or of everything: pictures (SVG, PNG, PDF) of all runs on screen, in the window's colours, and
+// The timelines as files, of the visible part or of everything: pictures (SVG, PNG, PDF) of all runs on screen, in the window's colours, and
 // tables (CSV) of the active run.
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct ExportSize {
   double width = 0;
   double height = 0;
   Unit unit = Unit::Pixels;
-  /// In CSS pixels, 1/96 inch: what pictures are laid out in. 25.4 mm are 96.
+  /// In CSS pixels, 1/96 inch, the unit of the layout of pictures. 25.4 mm are 96.
   [[nodiscard]] double width_pixels() const { return pixels(width); }
   [[nodiscard]] double height_pixels() const { return pixels(height); }
 
@@ -53,7 +53,7 @@ struct ExportJob {
     draw::SceneOptions scene;
     /// Colours of ops, where pictures have no such colours by themselves; null elsewhere.
     std::shared_ptr<const draw::OwnColours> colours;
-    /// [rank]: whether tables have its rows.
+    /// [rank]: true if tables have its rows.
     std::vector<bool> shown;
   };
   ExportOptions options;

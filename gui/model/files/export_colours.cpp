@@ -17,7 +17,7 @@ using Entry = draw::OwnColours::LegendEntry;
 
 constexpr int kRampSwatches = 24;
 
-/// The look of a run with what it points into.
+/// The look of a run with the objects that it points into.
 struct KeptLook {
   RunPtr run;
   ChartColours colours;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The window's colours for a picture that is exported: what the runs look like on screen, in the theme of the picture.
+// The window's colours for a picture that is exported: the colours of the runs on screen, in the theme of the picture.
 
 #include <memory>
 
@@ -9,8 +9,8 @@
 
 namespace pipeloom::gui {
 
-/// Null where the picture has the same colours by itself: by kind, stage or microbatch, with nothing dimmed. Else it keeps the run and what
-/// it looks like now, so that a job may use it.
+/// Returns null where the picture has the same colours by itself: by kind, stage or microbatch, with nothing dimmed. Else the result keeps the
+/// run and its present look, so that a job may use it.
 [[nodiscard]] std::shared_ptr<const draw::OwnColours> export_colours(Session& session, const RunPtr& run,
                                                                      draw::Theme theme);
 

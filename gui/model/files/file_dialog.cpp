@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Extensions of what can be opened; contents decide afterwards.
+/// True for extensions of files that can be opened; contents decide afterwards.
 bool may_be_read(const std::string& name) {
   constexpr std::array<std::string_view, 7> kExtensions = {".json", ".csv", ".jsonl", ".txt",
                                                            ".log",  ".gz",  ".sqlite"};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Choosing a file by folder and filter, without a window: what the dialog shows and what its keys do.
+// Choosing a file by folder and filter, without a window: the content of the dialog and the actions of its keys.
 
 #include <cstddef>
 #include <string>

@@ -96,7 +96,7 @@ io::Trace read_trace_with(const std::string& path, const std::string& mapping) {
   }
 }
 
-/// Somebody who chooses the file of one rank wants the run.
+/// A user who chooses the file of one rank wants the whole run.
 RunPtr open_trace(const std::string& path, const std::string& mapping) {
   const std::string whole = io::whole_trace_of(path);
   io::TraceRun read = io::assemble(read_trace_with(whole, mapping), io::Partial::LastStep);
@@ -223,7 +223,7 @@ void FileOpener::open_named(const std::vector<std::string>& paths) {
     named_.push_back(std::move(of_run.front()));
 }
 
-/// One after the other: each takes its place below those before it, and what a file is decides how the next is read.
+/// One after the other: each takes its place below those before it, and the kind of a file decides how the next is read.
 bool FileOpener::update(Session& session) {
   if (named_.empty() || named_under_way_) return false;
   if (edits_named_ && session.part<ConfigModel>().pending()) return false;
@@ -252,7 +252,7 @@ void FileOpener::finish_named(Session& session, const OpenedFile& opened, const 
   edits_named_ = edits_named_ || (opened.kind == OpenedFile::Kind::Configuration && !opened.run);
   const Message before = session.message;
   finish(session, opened, path, !session.runs.empty());
-  // That another file could be opened does not hide what was wrong with the one before.
+  // The opening of another file does not hide the problem of the previous one.
   if (before.kind == MessageKind::Problem) session.message = before;
   named_under_way_ = false;
 }

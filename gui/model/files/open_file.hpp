@@ -1,16 +1,16 @@
 #pragma once
 
-// Opening files: whatever Pipeloom reads becomes a run on screen.
+// Opening files: every format that Pipeloom reads becomes a run on screen.
 //
 //   configuration                 the parameters, and with them the live run; opened below others, a run of its own
-//   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows what did run and who waits for whom
+//   schedule (JSON, PyTorch CSV)  a simulated run; one that hangs shows the ops that ran and which rank waits for which
 //   timeline, report with one     a run with the file's times
-//   trace of a real run, its folder, or the file of one of its ranks beside those of the others: its run
+//   trace of a real run, its folder, or the file of one of its ranks next to those of the others: its run
 //   result of a sweep             the panel Sweep
-//   workspace                     all that it holds, in the place of what is there
-//   mapping of names of ranges    what traces opened from then on are read with, and the one that was refused before
+//   workspace                     everything in it, in the place of the present runs
+//   mapping of names of ranges    for traces opened from then on, and for the one that was refused before
 //
-// Reading and simulating happen in a job. What is wrong with a file becomes the message, and what was on screen stays.
+// Reading and simulating happen in a job. A problem of a file becomes the message, and the runs on screen stay.
 
 #include <cstdint>
 #include <deque>

@@ -10,8 +10,8 @@
 //    "schedules": ["zb-h1"],                        ticked in the table of schedules
 //    "snapshots": [{"name": "before", "configuration": {..}, "shown": true}],
 //    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
-//    "active": {"schedule": "zb-h1"},               what panels speak of; left out: the run on top
-//    "time_unit": "ms", "range": [0, 12.5],         what is visible; null: everything
+//    "active": {"schedule": "zb-h1"},               the run of the panels; left out: the run on top
+//    "time_unit": "ms", "range": [0, 12.5],         the visible part; null: everything
 //    "marks": [{"time": 3, "text": "late", "kept": false}],
 //    "view": {"colour": "kind", "show": ["minimap", ..], "hidden_kinds": ["F"], "row_height": 0, "pinned": [0], "collapsed": [], "hidden": [],
 //             "rank_order": [1, 0]},
@@ -48,20 +48,20 @@ struct Workspace {
   std::vector<std::string> files = {};  ///< absolute
   std::vector<std::string> schedules = {};
   std::vector<KeptSnapshot> snapshots = {};
-  RunName baseline = {};  ///< what others are compared with
-  RunName active = {};    ///< what panels speak of
+  RunName baseline = {};  ///< the run that others are compared with
+  RunName active = {};    ///< the run of the panels
   TimeUnit unit = TimeUnit::Unit;
   std::optional<MeasuredRange> range = {};
   std::vector<Mark> marks = {};
   ViewState view = {};      ///< without range and scroll
-  Preferences layout = {};  ///< without what is the user's alone: scale, wheel, recent files
+  Preferences layout = {};  ///< without the settings that are the user's alone: scale, wheel, recent files
 };
 
 /// True if a text is meant to be a workspace: its head names the key.
 [[nodiscard]] bool looks_like_workspace(std::string_view text);
 
-/// `path` is the workspace's: names of files are relative to its folder. Throws InputError (file:line:column) for what is no workspace, of a
-/// later version, or has a key or value that none has.
+/// `path` is the workspace's: names of files are relative to its folder. Throws InputError (file:line:column) for a text that is no workspace,
+/// is of a later version, or has a key or value that none has.
 [[nodiscard]] Workspace read_workspace(std::string_view text, const std::string& path);
 /// Equal workspaces give equal bytes.
 [[nodiscard]] std::string workspace_text(const Workspace& workspace, const std::string& path);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The best schedule for the configuration under edit, sought while the window goes on: what is asked, how far it is, what was found. What was
-// found are rows of the table of schedules, too.
+// The best schedule for the configuration under edit, sought while the window stays usable: the question, the progress, the results. The
+// results are rows of the table of schedules, too.
 
 #include <atomic>
 #include <chrono>
@@ -28,12 +28,12 @@ class FindModel : public Part {
   /// The choices that may vary: the question's, or the usual ones.
   [[nodiscard]] study::VarySet vary(Session& session) const;
   /// "objective peak_bytes", "vary order", "budget 5", "target megatron", "limit 3.2GB" (the configuration's; "none" leaves it out). Throws
-  /// InputError that names what is allowed.
+  /// InputError that names the allowed values.
   void set(Session& session, std::string_view text);
-  /// Puts what may vary on or off.
+  /// Adds `vary` to the choices that may vary, or removes it.
   void flip(Session& session, study::Vary vary);
 
-  /// Begins anew, on a thread of its own; the panel opens. Throws InputError where the question needs what the configuration lacks.
+  /// Begins anew, on a thread of its own; the panel opens. Throws InputError where the question needs an input that the configuration lacks.
   void start(Session& session);
   /// Ends it: the best so far is the answer.
   void end() const;
@@ -95,7 +95,7 @@ class FindModel : public Part {
   std::vector<FindRow> rows_;
   FindPicture picture_;
   std::string to_activate_;  // a stacked row whose run is still to come
-  Jobs jobs_;                // last: it stops before what its results change goes away
+  Jobs jobs_;                // last: it stops before the members that its results change are destroyed
 };
 
 }  // namespace pipeloom::gui

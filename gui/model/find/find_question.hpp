@@ -43,8 +43,8 @@ inline constexpr std::array kVaryWords = {
 
 inline constexpr double kMostFindSeconds = 3600;
 inline constexpr std::string_view kAnyTarget = "any";
-/// Sets a part of the question from text: "objective peak_bytes", "vary schedule,order", "budget 5", "target torch" (or "any"). The limit is none of them.
-/// Throws InputError that names what is allowed.
+/// Sets a part of the question from text: "objective peak_bytes", "vary schedule,order", "budget 5", "target torch" (or "any"). The limit is
+/// none of them. Throws InputError that names the allowed values.
 void set_part(FindQuestion& question, std::string_view key, std::string_view value);
 /// The keys that set_part() takes.
 inline constexpr std::array<std::string_view, 4> kFindKeys = {"objective", "vary", "budget", "target"};

@@ -189,7 +189,7 @@ const std::string& CausesModel::gap_text(Session& session, std::size_t i) {
   const IdleSpan& span = of->idle[gap.rank.at()][gap.span];
   if (text.empty())
     text = duration_text(span.end - span.start, of->timeline.unit) + ", " + std::string(name_of(span.cause));
-  // Of a run that hangs, what ended says nothing about what was waited for.
+  // In a run that hangs, the ops that ended do not tell what the others wait for.
   complete = of->hang.has_value();
   if (complete) return text;
   const RunRoots* const roots = session.part<Roots>().find(session, of);

@@ -41,13 +41,13 @@ struct MetricLine {
 /// Lines of the run's known metrics. Measured runs have makespan, idle share and counts only.
 [[nodiscard]] std::vector<MetricLine> metric_lines(const RunModel& run, const CausesSummary& causes);
 
-/// "transfer", and what it means in a sentence.
+/// The meaning of a cause such as "transfer", in a sentence.
 [[nodiscard]] std::string_view explanation_of(IdleCause cause);
 
 /// A root cause: {"stage 3, 1.6 x the others", "F and B of stage 3 take ...", 43.2 units, 0.545}.
 struct RootLine {
   std::string text;
-  std::string what;  ///< a clause that says what it is
+  std::string what;  ///< its meaning, as a clause
   TickSum amount;
   double share = 0;  ///< of all idle time
 };
@@ -64,7 +64,7 @@ class CausesModel : public Part {
   [[nodiscard]] const std::vector<RootLine>& roots() const { return roots_; }
   /// The run that summary() is of; null if it is no longer on screen.
   [[nodiscard]] RunPtr run(const Session& session) const;
-  /// "3.0 ms, transfer" and, once the index of the run's ops is there, what the rank waits for. Kept, so that a list draws it every frame.
+  /// "3.0 ms, transfer" and, once the index of the run's ops is there, the op that the rank waits for. Kept, so that a list draws it every frame.
   [[nodiscard]] const std::string& gap_text(Session& session, std::size_t i);
   /// Selects the i-th longest gap and brings it into view. False if there is no such gap any more.
   bool select(Session& session, std::size_t i) const;
@@ -82,7 +82,7 @@ class CausesModel : public Part {
   std::vector<RootLine> roots_;
   std::uint64_t roots_of_ = 0;  ///< RunModel::id
   std::uint64_t asked_ = 0;
-  std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, and whether what it waits for is in it
+  std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, and true if it names the op that is waited for
 };
 
 }  // namespace pipeloom::gui

@@ -25,7 +25,7 @@ class ClosedRuns : public Part, public Undoable {
   [[nodiscard]] bool can_redo() const override { return !back_.empty(); }
   /// Brings the latest one back. A run under edit in the place of one that was closed stays: there is at most one.
   void undo(Session& session) override;
-  /// Closes again what came back.
+  /// Closes the run that came back again.
   void redo(Session& session) override;
 
  private:

@@ -56,8 +56,8 @@ class CompareModel : public Part {
   /// Compares ops of this step, and shows it in `run`.
   void choose_step(Session& session, std::uint64_t run, int step);
   [[nodiscard]] int step() const { return step_; }
-  /// Sets the clocks of every measured run right by its offsets, in a job; the run takes the place of what was read. Again: what was read
-  /// comes back.
+  /// Corrects the clocks of every measured run by its offsets, in a job; the corrected run replaces the one that was read. A second call
+  /// restores the one that was read.
   void align_clocks(Session& session);
   [[nodiscard]] bool aligned() const { return !as_read_.empty(); }
   /// The op that does the same in each of the other runs compared; those that have none are left out.

@@ -46,7 +46,7 @@ DetailLine line_of(const RunModel& run, const Neighbour& neighbour, std::string_
           OpRef{run.id, neighbour.position}, neighbour.binding};
 }
 
-/// How far chains go back: of an op, the next of what led to it; of a gap, what fills it.
+/// The most ops in a chain: for an op, the nearest that led to it; for a gap, those that fill it.
 constexpr std::size_t kMostBehindOp = 4;
 constexpr std::size_t kMostBehindGap = 1000;
 

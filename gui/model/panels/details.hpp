@@ -23,7 +23,7 @@ struct DetailLine {
   std::string name;
   std::string value;
   std::optional<OpRef> op = {};
-  /// Stands out: what held the op up.
+  /// Emphasised: the one that held the op up.
   bool strong = false;
 };
 
@@ -42,7 +42,7 @@ struct Details {
   std::string line;
   /// The op that it waits for, and the change that would help.
   std::string sentence;
-  /// Backward in time: what it waits for, what that waited for, to where the waiting begins.
+  /// Backward in time: the op that it waits for, the op that this one waited for, to where the waiting begins.
   std::vector<ChainLine> chain;
   std::vector<DetailLine> facts;
   std::vector<DetailLine> predecessors;
@@ -53,12 +53,12 @@ struct Details {
 struct OpExtras {
   /// How much later the op could start with the makespan unchanged.
   std::optional<Ticks> slack;
-  /// Bytes of the rank without the op's own, before it starts and once it has given back what it frees.
+  /// Bytes of the rank without the op's own, before it starts and once it has freed its memory.
   std::optional<Bytes> before;
   std::optional<Bytes> after;
 };
 
-/// Where an op's duration comes from: "costs.backward = 2.0 (default)", with what scaled or overlapped it. "measured" without costs.
+/// Where an op's duration comes from: "costs.backward = 2.0 (default)", with its scale or overlap. "measured" without costs.
 [[nodiscard]] std::string cost_source(const RunModel& run, std::size_t position);
 [[nodiscard]] Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t position,
                                     const OpExtras& extras);

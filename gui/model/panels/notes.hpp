@@ -1,6 +1,6 @@
 #pragma once
 
-// Persistent marks beside the file they speak of: FILE.pipeloom-notes.json,
+// Persistent marks next to the file that they belong to: FILE.pipeloom-notes.json,
 //
 //   {"schema_version": 1, "file": "run.json", "time_unit": "ms", "notes": [{"time": 12.5, "text": "first bubble"}]}
 //
@@ -48,7 +48,7 @@ class Notes : public Part {
   bool locked_ = false;
 };
 
-/// Adds a mark and keeps the order of time. One at the same time gives way to it.
+/// Adds a mark and keeps the order of time. It replaces one at the same time.
 void add_mark(Session& session, Mark mark);
 /// Adds a mark at this time, or removes the one that is there already.
 void toggle_mark(Session& session, Ticks time, bool persistent);

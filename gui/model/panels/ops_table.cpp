@@ -244,7 +244,7 @@ namespace {
 constexpr unsigned kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 
-/// Least digit first, each pass stable: passes in which all keys have the same digit are left out. Random access to keys is what it costs, so
+/// Least digit first, each pass stable: passes in which all keys have the same digit are left out. The price is random access to keys, so
 /// that keys are not copied: ten million of them would be 80 MB twice.
 template <class Key>
 std::vector<std::uint32_t> radix_order(std::size_t n, const Cancelled& cancelled, Key&& key) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// All ops of the active run as a table, and what their durations look like: per kind, as a histogram, and which do not fit in.
+// All ops of the active run as a table, and their durations: per kind, as a histogram, and the outliers.
 //
 // A table of ten million rows is not stored: a row is a position in timeline.start, found through the search's results and, where the table
 // is sorted, a permutation that a job makes (4 bytes per row). Reading a row is O(1).

@@ -102,7 +102,7 @@ bool Problems::update(Session& session) {
   const Subject now{run == nullptr ? 0 : run->id, edited ? editor.outcome().revision : 0,
                     is_refused ? config->revision() : 0};
   if (now == Subject{run_, edit_, config_}) return false;
-  // The first run of a window that was started with a file that it cannot read is none that somebody went to.
+  // The first run of a window that was started with a file that it cannot read was not chosen by the user.
   if (run_ != 0) refused_file_.clear();
   run_ = now.run;
   edit_ = now.edit;
@@ -284,7 +284,7 @@ std::optional<ProblemReport> examine_source(const RunModel& run) {
     if (!(*read.schedule == *whole_schedule(run))) return std::nullopt;
     return examine_text(*read.schedule, text, run.file, format == nullptr ? "" : format->name);
   } catch (const Error&) {
-    return std::nullopt;  // it has changed since: the run on screen is what there is to speak of
+    return std::nullopt;  // it has changed since: only the run on screen is examined
   }
 }
 

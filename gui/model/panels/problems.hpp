@@ -58,11 +58,11 @@ struct ProblemReport {
 /// it as it is. O(ops) and the search for moves: for jobs. Throws nothing.
 [[nodiscard]] ProblemReport examine_schedule(const Schedule& schedule, std::string_view text,
                                              const std::string& file);
-/// Reports what a run's schedule, limits and warnings say, and what PyTorch would say of its file, which it reads. For jobs.
+/// Reports the problems of a run's schedule, limits and warnings, and PyTorch's verdict on its file, which it reads. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
 /// Evaluates a configuration that is refused, or whose messages hang, and reports why. For jobs.
 [[nodiscard]] ProblemReport examine_configuration(const io::Config& config, const Cancelled& cancelled = {});
-/// Reports what is wrong with a file, which may be unreadable. For jobs.
+/// Reports the problems of a file, which may be unreadable. For jobs.
 [[nodiscard]] ProblemReport examine_file(const std::string& path);
 
 class Problems : public Part {
@@ -71,10 +71,10 @@ class Problems : public Part {
 
   /// The result of the latest look at the active run; there always is one.
   [[nodiscard]] const ProblemReport& report() const { return *report_; }
-  /// Changes with the report: what a view's caches compare.
+  /// Changes with the report: for a view's caches.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
   [[nodiscard]] bool pending() const { return pending_; }
-  /// Shows what is wrong with a file that could not be opened, until another run is active.
+  /// Shows the problems of a file that could not be opened, until another run is active.
   void show_file(Session& session, const std::string& path);
   /// It could be opened after all.
   void forget_file(const std::string& path) {

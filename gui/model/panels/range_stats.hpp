@@ -19,7 +19,7 @@ namespace pipeloom::gui {
 struct RankRange {
   Ticks busy = 0;
   /// By index_of(kind). Ops of an overlapped group take equal parts of the group's time, the first ones the ticks left over. Copies are
-  /// here too, though not in `busy`: they run beside it.
+  /// here too, though not in `busy`: they run in parallel with it.
   std::array<Ticks, kOpKinds> busy_of{};
   Ticks idle = 0;
   /// `idle` of the first step by cause; later steps have no causes.
@@ -48,7 +48,7 @@ class RangeStats : public Part {
   explicit RangeStats(Session&) {}
   /// Null while nothing is measured.
   [[nodiscard]] const std::vector<RankRange>* of_range(Session& session);
-  /// The sum over all ranks of what of_range() gave last.
+  /// The sum over all ranks of the last result of of_range().
   [[nodiscard]] const RangeTotal& total() const { return total_; }
   [[nodiscard]] std::string_view state_key() const override { return "statistics"; }
   /// Writes the measured range: [{"busy": 1.0, "idle": 2.5, "ops": 3, "warmup": ...}], by rank, in the run's unit; null without one.

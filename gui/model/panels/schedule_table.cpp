@@ -340,7 +340,7 @@ void ScheduleTable::refresh_ticked(Session& session, const ConfigModel& config) 
   for (const auto& [schedule, id] : ticked_) {
     const auto one = found_.find(schedule);
     const std::shared_ptr<const FoundSchedule> found = one == found_.end() ? nullptr : one->second;
-    if (found && id != 0) continue;  // it stays what was found
+    if (found && id != 0) continue;  // it stays the schedule that was found
     session.jobs.submit("stack/" + schedule,
                         [this, &session, schedule = schedule, assignments,
                          found](const Cancelled& cancelled) -> Jobs::Finish {
@@ -446,7 +446,7 @@ Assignments with_schedule(const Assignments& assignments, const std::string& sch
     const study::Workload workload = study::workload_of(config_of(assignments));
     return study::with_changes(study::with_costs_inlined(assignments), workload.config,
                                study::with_schedule(workload, schedule));
-  } catch (const Error&) {  // what is wrong with it is told where it is edited
+  } catch (const Error&) {  // the panel that edits it reports the problem
     Assignments out = assignments;
     out["schedule"] = io::json_string(schedule);
     return out;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every registered schedule at the shape and costs under edit: what each would give, or why it cannot run.
+// Every registered schedule at the shape and costs under edit: the result of each, or why it cannot run.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ struct ScheduleRow : study::ScheduleRow {
   bool stale = false;
   /// A search came upon it: the registry has no such name, and edits do not compute it anew.
   bool found = false;
-  /// It trains what a run without a pipeline does. Not where batches overlap without a flush: gradients are of older weights then.
+  /// It trains the same model as a run without a pipeline. False where batches overlap without a flush: gradients are of older weights then.
   bool synchronous = true;
 
   /// Of one update: without flushes several share a step.
@@ -49,8 +49,8 @@ struct ScheduleHeads {
 };
 
 struct ScheduleFilter {
-  bool fits = false;         ///< only what fits the limit
-  bool synchronous = false;  ///< only what trains the same
+  bool fits = false;         ///< only rows that fit the limit
+  bool synchronous = false;  ///< only rows that train the same
   friend bool operator==(const ScheduleFilter&, const ScheduleFilter&) = default;
 };
 
@@ -62,7 +62,7 @@ struct FoundSchedule {
   std::shared_ptr<const Run> run;
 };
 
-/// The configuration of study::with_schedule(), what stays the same as it was typed. One that cannot be read gets the schedule's name and
+/// The configuration of study::with_schedule(), unchanged keys as they were typed. A configuration that cannot be read gets the schedule's name and
 /// nothing else. Throws InputError for a name that no schedule has.
 [[nodiscard]] Assignments with_schedule(const Assignments& assignments, const std::string& schedule);
 /// A configuration with ranks and microbatches, which `custom` has in its file, as the live run has them.

@@ -199,7 +199,7 @@ std::vector<std::int64_t> chunks_by_slot(const Placement& placement) {
   return chunk;
 }
 
-/// mask[i] = whether value(op index) of the block's op i lies in one of the ranges.
+/// mask[i] = 1 if value(op index) of the block's op i lies in one of the ranges.
 template <class Value>
 void test(const Term& term, const Block& block, Mask& mask, Value&& value) {
   const std::size_t n = block.last - block.first;
@@ -250,7 +250,7 @@ void test_time(const Columns& c, const Term& term, const Block& block, Mask& mas
     default:
       break;
   }
-  // Slack is known for the first step only; what is not known does not match, negated or not.
+  // Slack is known for the first step only; an op of unknown slack does not match, negated or not.
   if (c.slack.size() != c.ops.size() || block.step > 0)
     mask.assign(block.last - block.first, 0);
   else

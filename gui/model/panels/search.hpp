@@ -1,6 +1,6 @@
 #pragma once
 
-// Finding ops by what they are:
+// Finding ops by their properties:
 //
 //   type:B stage:3 mb:0-3,7 dur>2ms      all of these
 //   type:F,B or critical                 either
@@ -35,7 +35,7 @@ namespace pipeloom::gui {
 /// A query that was understood. Cheap to copy and free of any run: threads may share it.
 class SearchQuery {
  public:
-  /// Throws InputError "search:1:COLUMN: ..." naming what is allowed there. `unit` is the unit of bare times; the abstract one takes no s, ms,
+  /// Throws InputError "search:1:COLUMN: ..." naming the allowed words there. `unit` is the unit of bare times; the abstract one takes no s, ms,
   /// us or ns. An empty text finds nothing to ask for: empty().
   [[nodiscard]] static SearchQuery parse(std::string_view text, TimeUnit unit);
 
@@ -43,7 +43,7 @@ class SearchQuery {
   [[nodiscard]] bool asks_slack() const { return asks_slack_; }
 
   /// Positions in timeline.start that match, ascending. `slack` is run_slack(run); empty: no op's slack is known, nothing with slack matches.
-  /// Columns of a few thousand ops are tested term by term: some 2 ns per op and term. Stops early, with what it has, when cancelled.
+  /// Columns of a few thousand ops are tested term by term: some 2 ns per op and term. Stops early, with the matches so far, when cancelled.
   [[nodiscard]] std::vector<std::size_t> find(const RunModel& run, const std::vector<Ticks>& slack,
                                               const Cancelled& cancelled) const;
 
@@ -94,7 +94,7 @@ class SearchModel : public Part {
  public:
   explicit SearchModel(Session&) {}
 
-  /// Takes what was typed. A text that is not understood sets error() and leaves the results of the last one that was; an empty one clears.
+  /// Takes the typed text. A text that is not understood sets error() and leaves the results of the last one that was; an empty one clears.
   void set(Session& session, std::string text);
   void clear(Session& session) { set(session, ""); }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -108,7 +108,7 @@ class SearchModel : public Part {
   [[nodiscard]] bool matches(std::uint64_t run, std::size_t position) const;
   /// The index in found() of the op that is selected in the active run. No value if it is not there.
   [[nodiscard]] std::optional<std::size_t> current(const Session& session) const;
-  /// Changes whenever found() does: what caches compare.
+  /// Changes whenever found() does; for caches.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
   /// Selects the next match of the active run after the selected op (rank by rank, in the order of the queues; round the end), and brings

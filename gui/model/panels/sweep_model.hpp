@@ -20,8 +20,8 @@ class SweepModel : public Part {
   /// A result that was read takes the place of the one before; the panel opens.
   void show(Session& session, const std::string& path, SweepScene::Table table);
   void close(Session& session);
-  /// Lays the result out anew, in a job; what was on screen stays until then, and for good if the question cannot be answered, which the
-  /// message says.
+  /// Lays the result out anew, in a job; the old layout stays on screen until then, and for good if the question cannot be answered, which
+  /// the message says.
   void ask(Session& session, const SweepQuestion& question);
   /// The same question with another answer to one of its parts.
   void change(Session& session, std::string SweepQuestion::*part, std::string_view text);

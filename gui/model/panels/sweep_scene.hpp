@@ -1,7 +1,7 @@
 #pragma once
 
 // A sweep's result as the window shows it: points as dots, or as cells where there are too many, the Pareto front on top, and a winner map.
-// Made by a job, it never changes afterwards. Drawing costs what is visible: at most kMaxDots dots or kColumns * kLines cells, whatever
+// Made by a job, it never changes afterwards. Drawing cost follows the visible part: at most kMaxDots dots or kColumns * kLines cells, whatever
 // the number of points.
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class SweepScene {
   static constexpr std::size_t kMaxFront = 400;
 
   using Table = std::shared_ptr<const sweep::ResultTable>;
-  /// O(n log n). Throws InputError for what the result does not have; `stop` ends the work early with a scene that is of no use.
+  /// O(n log n). Throws InputError for a key or metric that the result does not have; `stop` ends the work early with a scene that is of no use.
   SweepScene(Table table, SweepQuestion asked, const std::function<bool()>& stop = {});
 
   [[nodiscard]] const sweep::ResultTable& table() const { return *table_; }
@@ -75,7 +75,7 @@ class SweepScene {
   /// Values of question().colour.
   [[nodiscard]] const std::vector<std::string>& series() const { return series_; }
   [[nodiscard]] const std::optional<sweep::WinnerMap>& map() const { return map_; }
-  /// The metric of the map: y if it is one, else what ranks points.
+  /// The metric of the map: y if it is one, else the metric that ranks points.
   [[nodiscard]] const std::string& metric() const { return metric_; }
 
   /// The point nearest to a place within `reach_x` and `reach_y` of it, of the front first. Looks at no more than some thousand points.
@@ -84,7 +84,7 @@ class SweepScene {
   [[nodiscard]] std::optional<sweep::Row> best_of_cell(std::size_t x, std::size_t y) const;
   /// The dot of a point.
   [[nodiscard]] SweepDot dot(sweep::Row row) const;
-  /// Several lines: what varies, then all metrics.
+  /// Several lines: the keys that vary, then all metrics.
   [[nodiscard]] std::string point_text(sweep::Row row) const;
 
  private:

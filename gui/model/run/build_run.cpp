@@ -118,7 +118,7 @@ Timeline executed_part(const Schedule& schedule, const std::vector<Ticks>& start
 }
 
 std::vector<std::string> remedies_of(const Schedule& schedule) {
-  constexpr std::size_t kBudget = 20'000'000;  // a fraction of a second: somebody waits for the picture
+  constexpr std::size_t kBudget = 20'000'000;  // a fraction of a second: the user waits for the picture
   std::vector<std::string> lines;
   const auto moves = find_unblocking_moves(schedule, kBudget);
   if (!moves) return lines;
@@ -237,7 +237,7 @@ RunPtr analysed(const ShownRun& shown, const Limits& limits) {
   run->program.reset();
   run->program_run.reset();
   run->analysed = true;
-  index_run(*run);  // what it looks into is the copy's own
+  index_run(*run);  // the index points into the copy's own data
   return run;
 }
 
@@ -273,7 +273,7 @@ RunPtr build_hanging_run(const std::shared_ptr<const Schedule>& schedule, const 
   run->whole = schedule;
   run->costs = std::make_shared<const Costs>(costs);
   run->idle = all_idle_spans(run->timeline, costs);
-  // The step has no end, so that nothing in front of it is a cool-down.
+  // The step has no end, so that no gap before it is a cool-down.
   for (auto& spans : run->idle)
     std::erase_if(spans, [](const IdleSpan& span) { return span.cause == IdleCause::Cooldown; });
   run->message_bars = latency_bars(run->timeline, costs);

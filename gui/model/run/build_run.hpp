@@ -42,7 +42,7 @@ void require_shown(const io::Config& config);
 /// Runs with more ops than these are shown before their bound and critical path are known, which can take longer than all else.
 inline constexpr std::size_t kShownFirst = 20'000;
 
-/// A simulated run, as it is shown first, and what is to be done for it afterwards.
+/// A simulated run, as it is shown first, and the inputs of its later analysis.
 struct ShownRun {
   RunPtr run;
   std::shared_ptr<const Program> program;
@@ -52,7 +52,7 @@ struct ShownRun {
 /// `made` is as study::Depth::Metrics makes it. Throws Stopped where the limits say so.
 [[nodiscard]] ShownRun build_shown(Run made, std::string title, RunSource source, std::string file,
                                    const Limits& limits);
-/// The run with what was left for later; another object with the same id. Throws Stopped where the limits say so.
+/// The run with its bound and critical path; another object with the same id. Throws Stopped where the limits say so.
 [[nodiscard]] RunPtr analysed(const ShownRun& shown, const Limits& limits);
 
 /// A simulated run. `file` is the schedule file or configuration it came from, "" if none.

@@ -3,7 +3,7 @@
 // Work off the frame thread.
 //
 // A job runs on the one background thread and returns a closure; that closure runs on the frame thread, in poll(), and is the
-// only way in which a job changes what the window shows. So nothing but the queue itself is shared and locked.
+// only way in which a job changes the window. So nothing but the queue itself is shared and locked.
 //
 // Jobs are submitted to lanes by name ("simulate", "schedules"). A newer job of a lane replaces an older one that has not
 // started and cancels one that runs: while a slider is dragged, the newest value is the next to be simulated. It comes before the analyses
@@ -48,7 +48,7 @@ class Jobs {
  public:
   /// Uses the result, on the frame thread; may be empty. Not called for cancelled jobs.
   using Finish = std::function<void()>;
-  /// Runs on the background thread. It must not throw: what goes wrong is a result too.
+  /// Runs on the background thread. It must not throw: an error is a result too.
   using Work = std::function<Finish(const Cancelled&)>;
 
   /// `wake` is called from the background thread when a result waits for poll().
@@ -65,7 +65,7 @@ class Jobs {
   void cancel_all(std::string_view prefix);
   /// poll() has something to do.
   [[nodiscard]] bool has_results() const;
-  /// Runs what finished jobs left to do. True if there was any. Frame thread only.
+  /// Runs the closures of finished jobs. Returns true if there was any. Frame thread only.
   bool poll();
   /// Nothing waits, runs, or has a result that poll() did not take.
   [[nodiscard]] bool idle() const;

@@ -21,9 +21,9 @@ namespace pipeloom::gui {
 
 using tracks::MessageBar;
 
-/// A run, and what the window finds in it. Its gaps are always there; its program is not kept.
+/// A run, and the window's analysis of it. Its gaps are always there; its program is not kept.
 struct RunModel : Run {
-  /// Different for every RunModel of a process: what caches compare.
+  /// Different for every RunModel of a process; for caches.
   std::uint64_t id = 0;
   /// False while lower bound and critical path of a large run are still being found: it is shown before they are.
   bool analysed = true;
@@ -36,7 +36,7 @@ struct RunModel : Run {
   std::string partial;
   /// It is one step as far as that was recorded: shares and sums of it mean nothing.
   bool cut = false;
-  /// Text pages on what is wrong, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
+  /// Text pages on its problems, as `pipeloom validate` writes them: the steps around the standstill, PyTorch's verdict. May be "".
   std::string explanation;
 
   /// The visible part of each row at a scale (level of detail): work and copies, message_bars, bytes held, idle time. Null where the run

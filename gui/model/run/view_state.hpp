@@ -43,7 +43,7 @@ struct ViewState {
   bool show_critical = false;
   bool show_idle = false;  ///< gaps tinted by their cause
   bool show_memory = false;
-  bool show_memory_track = true;  ///< what one rank of each run holds, under all rows
+  bool show_memory_track = true;  ///< the memory of one rank of each run, under all rows
   bool show_messages = false;     ///< send and receive rows
   bool show_copies = true;        ///< rows of the copy stream, where there are copies
   bool show_minimap = true;

@@ -21,7 +21,7 @@ struct Command {
   std::string title;        ///< "Zoom in"
   std::string group;        ///< "Navigation": heading in palette and sheet
   std::vector<Chord> keys;  ///< any of them runs it, while no text is being typed
-  std::string argument;     ///< what `do ID ARG` takes, "" for nothing: "FILE"
+  std::string argument;     ///< the argument that `do ID ARG` takes, "" for none: "FILE"
   bool repeats = false;     ///< while its key is held, once per frame with Session::frame_seconds
   void (*run)(Session&, std::string_view argument) = nullptr;
 };

@@ -39,7 +39,7 @@ struct Matches {
 };
 
 void match_letter(Matches& m, std::size_t i, std::string_view letters, std::string_view text) {
-  // Of the places further than one in front of j: the best score less the gap up to j, and where it is.
+  // Of the places more than one before j: the best score less the gap up to j, and where it is.
   int far = kNoMatch;
   std::size_t far_at = 0;
   for (std::size_t j = 0; j < m.n; ++j) {

@@ -31,7 +31,7 @@ struct PaletteEntry {
   int score = 0;
 };
 
-/// Everything that fits what was typed, best first; equal ones in the order of the table. O(commands).
+/// All entries that match the typed text, best first; equal ones in the order of the table. O(commands).
 [[nodiscard]] std::vector<PaletteEntry> palette_entries(const Session& session, std::string_view typed);
 
 /// "Ctrl+Shift+P, F1"
@@ -62,10 +62,10 @@ class PaletteModel : public Part {
   [[nodiscard]] std::size_t chosen() const { return chosen_; }
   /// Up and down, round the ends.
   void move(int by);
-  /// Runs entry `i`: closes, unless an argument is still to be typed; then what was typed becomes "id ".
+  /// Runs entry `i`: closes, unless an argument is still to be typed; then the typed text becomes "id ".
   void run(Session& session, std::size_t i);
 
-  /// Frames in which the cursor still goes to the end of the field: one that gets the keyboard selects its text, and what was put there is
+  /// Frames in which the cursor still goes to the end of the field: one that gets the keyboard selects its text, and the text there is
   /// to be continued. The view counts down.
   int cursor_frames = 0;
   bool sheet_open = false;

@@ -23,7 +23,7 @@ using io::ValueKind;
 
 constexpr std::size_t kMaxPreferenceBytes = std::size_t{1} << 20;
 
-/// Takes what is of the member's kind; false for anything else.
+/// Takes a value of the member's kind; returns false for anything else.
 bool take(const io::Value* found, bool& value) {
   if (found == nullptr || !found->is(ValueKind::Bool)) return false;
   value = found->text() == "true";
@@ -46,7 +46,7 @@ bool is_palette(const std::string& name) {
   return name == "default" || name == "colour-blind" || name == "greyscale";
 }
 
-/// The entries of an object that are what they should be.
+/// The entries of an object that have the right kind.
 template <class Entry, class Test>
 void take_map(const io::Value* found, std::map<std::string, Entry>& out, const Test& fits) {
   if (found == nullptr) return;
@@ -62,7 +62,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// A setting of the file and who writes it.
+/// A setting of the file and the function that writes it.
 struct Setting {
   std::string_view key;
   void (*write)(JsonWriter& out, const Preferences& preferences);

@@ -15,18 +15,18 @@ inline constexpr std::size_t kMaxRecentFiles = 12;
 
 /// "" where the environment names no home: then nothing is kept.
 [[nodiscard]] std::string preferences_path();
-/// Beside it: what the window shows without a workspace of a name.
+/// The file next to it that keeps the window's state without a named workspace.
 [[nodiscard]] std::string last_workspace_path();
 
-/// Puts what the text says over `preferences`. What does not fit (a scale of 40) is left as it was. Throws InputError for what is no JSON
-/// object.
+/// Puts the settings in the text into `preferences`. Those with a bad value (a scale of 40) keep the old one. Throws InputError for anything
+/// but a JSON object.
 void read_preferences(std::string_view text, const std::string& name, Preferences& preferences);
 /// `before` is the text that the file has now, "" if none: its unknown keys stay.
 [[nodiscard]] std::string preferences_text(const Preferences& preferences, std::string_view before = {});
 
 /// A path from any folder, without "." and ".."; "" stays.
 [[nodiscard]] std::string absolute_path(const std::string& path);
-/// Puts a path in front of the recent files, once. Relative paths become absolute.
+/// Puts a path first in the recent files, once. Relative paths become absolute.
 void add_recent(Preferences& preferences, const std::string& path);
 
 class PreferencesStore : public Part {
@@ -36,7 +36,7 @@ class PreferencesStore : public Part {
   /// Reads the file, if there is one, and writes changes to it from now on. What is wrong with it becomes the session's message.
   /// Never called: nothing is read or written (--no-session).
   void load(Session& session, std::string path = preferences_path());
-  /// Writes now what has changed: at the end of the program.
+  /// Writes the changes now: at the end of the program.
   void save(Session& session);
   /// As at first start; recent files too.
   static void reset(Session& session);

@@ -77,13 +77,13 @@ struct ScriptTarget {
 struct ScriptCommand {
   Where where;  ///< of the verb
   ScriptVerb verb = ScriptVerb::Quit;
-  /// Open, Screenshot, State: the file. Set: the key. Do: the command. Type: what is typed. Theme: its name. Expect: the pointer.
+  /// Open, Screenshot, State: the file. Set: the key. Do: the command. Type: the typed text. Theme: its name. Expect: the pointer.
   /// ExpectError: the text, perhaps "". Screenshot and State: perhaps with " --force".
   std::string word;
   /// Set: the value. Do: the argument. Expect: the value.
   std::string value;
   Comparison comparison = Comparison::Equal;
-  Chord chord;  ///< Key; for pointer verbs what is held (key None)
+  Chord chord;  ///< Key; for pointer verbs the modifiers held (key None)
   MouseButton button = MouseButton::Left;
   std::vector<ScriptTarget> targets;  ///< two for Drag
   double number = 0;                  ///< Wheel: steps. Key: frames. waits: milliseconds. Scale.
@@ -100,7 +100,7 @@ using Script = std::vector<ScriptCommand>;
 /// "==", "contains".
 [[nodiscard]] std::string_view name_of(Comparison comparison);
 
-/// The keys and indices of a JSON pointer, from the outermost: "/a~1b/0" is "a/b", "0". Nothing for what is no pointer.
+/// The keys and indices of a JSON pointer, from the outermost: "/a~1b/0" is "a/b", "0". Nullopt for a text that is no pointer.
 [[nodiscard]] std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer);
 
 /// Says how `state` (the state dump) differs, or "" if the expectation holds: "/runs/0/ranks is 4; wanted == 8".

@@ -16,7 +16,7 @@ struct ScriptWord {
   bool quoted = false;
 };
 
-/// Reads a line word by word. Every function throws InputError with the place of what it cannot use.
+/// Reads a line word by word. Every function throws InputError with the place of the word that it cannot use.
 class ScriptWords {
  public:
   /// Splits at blanks; a word in double quotes is read as a JSON text, one that starts with # ends the line.
@@ -28,7 +28,7 @@ class ScriptWords {
   [[nodiscard]] Where here() const;
   /// The next word without taking it; null at the end.
   [[nodiscard]] const ScriptWord* peek() const { return empty() ? nullptr : &words_[next_]; }
-  /// `what` says what a missing word should have been.
+  /// `what` names the word that is expected, for the error if it is missing.
   const ScriptWord& take(std::string_view what);
   /// The rest of the line, as it is written; of a single quoted word its content.
   std::string rest();

@@ -64,7 +64,7 @@ struct Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Called by anything that changes what is drawn while no input comes, such as jobs.
+  /// Called by anything that changes the picture while no input comes, such as jobs.
   std::function<void()> wake = [] {};
 
   std::vector<OpenRun> runs;
@@ -107,7 +107,7 @@ struct Session {
   /// Puts `run` in the place of the live run, or below the others if there is none; the view stays unless the new run
   /// has another span and everything was visible.
   void show_live(RunPtr run);
-  /// Finds what is still to come of a run that is shown, in a job: then the run that has it takes its place, as what it is.
+  /// Finds the bound and critical path of a run that is shown, in a job: then the analysed run replaces it, with the same role.
   void analyse(ShownRun shown);
   /// Adds a run below the others.
   void add_run(RunPtr run, bool compared);
@@ -116,14 +116,14 @@ struct Session {
   void close_run(std::size_t index);
   void say(std::string text, MessageKind kind = MessageKind::Note);
   [[nodiscard]] bool panel_open(const std::string& id) const;
-  /// Opens it, in front of those that share its place.
+  /// Opens it, and brings it before the panels that share its place.
   void show_panel(const std::string& id);
 
   /// Once per frame, before drawing: takes the results of jobs and lets every part do its work. True if anything changed.
   bool update();
-  /// Gives up the simulations and files that are under way; what is on screen stays.
+  /// Gives up the simulations and files that are under way; the picture on screen stays.
   void stop();
-  /// Nothing under way: what `wait idle` of scripts waits for.
+  /// True if nothing is under way; `wait idle` of scripts waits for it.
   [[nodiscard]] bool idle() const;
   /// A part is about to bring the first run.
   [[nodiscard]] bool run_comes() const;

@@ -19,7 +19,7 @@ namespace {
 
 using io::JsonWriter;
 
-// A line per key, and one per entry of what it holds; the latter do not end on a line of their own.
+// A line per key, and one per entry of its value; the latter do not end on a line of their own.
 constexpr io::JsonStyle kStyle{io::JsonSpelling::Window, false, 2, 1, 2};
 
 /// To a thousandth of a pixel: no tails of binary fractions.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The state dump: what a script's `expect` looks at, `--state` writes and tests compare. JSON; every key is always there.
+// The state dump: a script's `expect` looks at it, `--state` writes it and tests compare it. JSON; every key is always there.
 //
-//   seq, idle, jobs   frames so far, whether nothing is under way, how many jobs are
+//   seq, idle, jobs   frames so far, true if nothing is under way, number of jobs under way
 //   progress   how much of the job under way is done, 0 to 1, or null
 //   window     {width height scale theme palette hatching platform panels: {id: open} typing}
 //   runs       [{title source file live compared active schedule ranks stages microbatches num_ops steps time_unit start end

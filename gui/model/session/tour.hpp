@@ -1,6 +1,6 @@
 #pragma once
 
-// A short tour: a few hints, one after the other, each pointing at what it speaks of.
+// A short tour: a few hints, one after the other, each pointing at its subject.
 
 #include <span>
 
@@ -10,7 +10,7 @@
 namespace pipeloom::gui {
 
 struct TourStep {
-  const char* item;  ///< what it points at, as Items call it
+  const char* item;  ///< the item that it points at, as Items call it
   const char* title;
   const char* text;
 };

@@ -59,7 +59,7 @@ void take_view(ViewState& view, const ViewState& kept) {
   view.placed = before.placed;
 }
 
-/// Null where nothing has that name: what is on top counts then.
+/// Null where no run has that name: the run on top counts then.
 const OpenRun* run_named(Session& session, const RunName& name) {
   if (name.first.empty()) return nullptr;
   for (const OpenRun& open : session.runs)
@@ -127,7 +127,7 @@ void Workspaces::open(Session& session, const std::string& path) {
 
 void Workspaces::open_text(Session& session, const std::string& path, std::string_view text) {
   Workspace workspace = read_workspace(text, path);
-  flush(session);  // what was open has its last second
+  flush(session);  // writes the last changes of the old workspace
   path_ = path;
   stamp_ = stamp_of(path);
   locked_ = false;

@@ -33,19 +33,19 @@ class Workspaces : public Part {
  public:
   explicit Workspaces(Session&) {}
 
-  /// Throws InputError where the file cannot be read or is no workspace; what is on screen then stays.
+  /// Throws InputError where the file cannot be read or is no workspace; the runs on screen then stay.
   void open(Session& session, const std::string& path);
   /// The same of a text that was read.
   void open_text(Session& session, const std::string& path, std::string_view text);
   /// Writes it now, and from now on as it changes; "": where it was opened or saved last. Throws InputError for "" without such a file, where
-  /// another file is there and may not be replaced, or, once, where somebody else has written the file; SystemError if the disk refuses.
+  /// another file is there and may not be replaced, or, once, where another program has written the file; SystemError if the disk refuses.
   void save(Session& session, const std::string& path, io::Overwrite overwrite);
 
-  /// Keeps what has no name of its own in this file from now on, and what is in it for reopen_last().
+  /// Keeps a window without a named workspace in this file from now on, and the file's old content for reopen_last().
   void keep_last(const std::string& path);
   /// Opens the window's state at the end of the previous session. Throws InputError where that is not known.
   void reopen_last(Session& session);
-  /// Writes now what has changed: at the end of the program.
+  /// Writes the changes now: at the end of the program.
   void flush(Session& session);
 
   bool update(Session& session) override;
@@ -71,7 +71,7 @@ class Workspaces : public Part {
   [[nodiscard]] bool is_changed_by_others() const;
   /// From now on the file stays as it is, until it is opened or saved.
   InputError give_way();
-  /// The session's, and what could not be opened with it: it may come back.
+  /// The session's workspace, with the sources that could not be opened: they may come back.
   [[nodiscard]] Gathered gathered(Session& session) const;
   [[nodiscard]] const std::string& target() const { return path_.empty() ? last_path_ : path_; }
 
@@ -79,12 +79,12 @@ class Workspaces : public Part {
   std::string last_path_;
   std::string last_text_;
   std::string saved_;
-  bool locked_ = false;             // it could not be written, or is somebody else's; it stays as it is
+  bool locked_ = false;             // it could not be written, or another program has written it; it stays as it is
   std::optional<FileStamp> stamp_;  // of the file with a name, when it was opened or written
   Workspace opening_;
   std::deque<Step> steps_;
   bool under_way_ = false;
-  bool finishing_ = false;  // all runs are there, but for what the table of schedules brings
+  bool finishing_ = false;  // all runs are there, but for those of the table of schedules
   std::string problem_;
   /// The sources that could not be read or run when it was opened.
   struct Missing {
