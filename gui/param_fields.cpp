@@ -20,7 +20,7 @@ namespace {
 
 /// Of the panel's width.
 constexpr float kFieldShare = 0.46F;
-/// Room for a sign in front of a field, at scale 1.
+/// Room for a sign before a field, at scale 1.
 constexpr float kSign = 16;
 
 ConfigModel& config(Ui& ui) {

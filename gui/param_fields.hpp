@@ -19,7 +19,7 @@ void draw_field(Ui& ui, const io::Key& key, int stages);
 /// True if the schedule under edit takes this key.
 [[nodiscard]] bool applies(const io::Key& key, const std::string& schedule);
 
-/// "ranks": what is said of a key on hover: help, unit, default, where the value that holds comes from.
+/// The text for a key such as "ranks" on hover: help, unit, default, and the source of the present value.
 [[nodiscard]] std::string help_of(const io::Key& key, const RunModel* run);
 
 }  // namespace pipeloom::gui

@@ -145,7 +145,7 @@ ExitCode run_program(int argc, char** argv) {
     script = parse_script(io::read_file(options.script, kMaxScriptBytes), options.script);
   const ImGuiScope scope;
   App app(open_platform(options));
-  // A script does the same everywhere, whatever its user likes.
+  // A script runs alike everywhere, whatever the user's settings are.
   auto& settings = app.session().part<PreferencesStore>();
   const bool keeps_settings =
       !options.no_session && options.script.empty() && !options.headless && !options.no_drawing;

@@ -83,7 +83,7 @@ std::filesystem::path output_path(const std::string& name) {
   const char* folder = std::getenv("PIPELOOM_OUT");
   std::filesystem::path path =
       folder == nullptr ? std::filesystem::path(name) : std::filesystem::path(folder) / name;
-  std::error_code ignored;  // writing says what is wrong
+  std::error_code ignored;  // the later write reports the error
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   return path;
 }

@@ -26,7 +26,7 @@ struct ScriptHost {
   /// The state dump.
   std::function<std::string()> state;
   /// Where `op:RANK/0F7`, `gap:RANK/N` and `legend:F` are in the latest frame; nothing if they are not on screen. Items need no entry
-  /// here. Throws InputError for what the run does not have. May be empty.
+  /// here. Throws InputError for an op, gap or kind that the run does not have. May be empty.
   std::function<std::optional<ItemRect>(std::string_view)> resolve;
 };
 
@@ -49,7 +49,7 @@ struct ScriptResult {
 /// at rest in time.
 [[nodiscard]] ScriptResult run_script(const Script& script, const ScriptHost& host);
 
-/// Writes what the platform drew last. Throws InputError if the file is there and may not be replaced, SystemError if the platform draws
+/// Writes the picture that the platform drew last. Throws InputError if the file is there and may not be replaced, SystemError if the platform draws
 /// nothing (null platform) or the file cannot be written.
 void write_screenshot(Platform& platform, const std::string& path, io::Overwrite overwrite);
 

@@ -15,20 +15,20 @@ struct Skin {
   /// Multiplies every length in pixels: display scale times the user's.
   float scale = 1;
   ImFont* large = nullptr;   ///< answers
-  ImFont* strong = nullptr;  ///< what a panel is about
+  ImFont* strong = nullptr;  ///< titles
   ImFont* font = nullptr;    ///< the interface's, already sized
   ImFont* small = nullptr;   ///< labels in the chart, axis numbers, heads of groups and columns
 
   // Surfaces, 0xAABBGGRR.
   Rgba background = 0;  ///< of the chart
   Rgba panel = 0;       ///< of everything else
-  Rgba raised = 0;      ///< fields, buttons, what the pointer is on
+  Rgba raised = 0;      ///< fields, buttons, the thing under the pointer
   Rgba line = 0;        ///< between panels and around fields
   Rgba row = 0;         ///< the ground of a rank's row: idle time
   Rgba grid = 0;
   Rgba text = 0;
   Rgba muted = 0;
-  Rgba faint = 0;     ///< what may be missed
+  Rgba faint = 0;     ///< text of little importance
   Rgba accent = 0;    ///< selection, focus
   Rgba critical = 0;  ///< critical path
   Rgba problem = 0;   ///< errors, over the limit

@@ -29,7 +29,7 @@ struct View {
     Right,   ///< tabs of the right column; of the bottom row where the window is narrow
     Below,   ///< between the timelines and the bottom row, as wide as they are
     Bottom,  ///< tabs of the row below the timelines
-    Overlay  ///< draws its own windows, if any: palette, sheet, dialogs. Called every frame, whether "open" or not.
+    Overlay  ///< draws its own windows, if any: palette, sheet, dialogs. Called every frame, "open" or not.
   };
   const char* id;     ///< "params": prefix of its items, name for toggle-panel and in saved files
   const char* title;  ///< "Parameters"

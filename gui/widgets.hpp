@@ -20,7 +20,7 @@ void explain(std::string_view text);
 
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
-/// A square button with a sign; `help` names what it does.
+/// A square button with a sign; `help` names its action.
 bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
 /// A word in a thin frame, in the accent colour while it is on.
@@ -39,7 +39,7 @@ struct FieldLook {
   std::string unit;
   bool muted = false;
 };
-/// text_field() that shows `look` until it has the keyboard; what is too long is cut in the middle.
+/// text_field() that shows `look` until it has the keyboard; text that is too long is cut in the middle.
 bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look,
                  std::string_view help = {});
 /// choice() with the chosen entry at the right, as value_field() has it.

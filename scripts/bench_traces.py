@@ -16,7 +16,7 @@ import tempfile
 
 RANKS = 4
 MICROBATCHES = 16
-NOISE = 60  # events beside each op
+NOISE = 60  # other events for each op
 
 
 def ops(rank, step):

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by run.sh and test.sh.
 
-# Reads what ninja prints and says on standard error how far the build is: on a terminal one line that is kept up to date, else a plain
+# Reads the output of ninja and writes the progress of the build to standard error: on a terminal one line that is kept up to date, else a plain
 # line every ten percent. Silent where there is next to nothing to build.
 build_progress() {
   local line step total left percent shown=0 begin=$SECONDS width=${COLUMNS:-80} text

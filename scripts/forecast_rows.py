@@ -59,7 +59,7 @@ def zero_bubble_run(program, row, schedule, microbatches):
         options["chunks"] = row["chunks"]
     settings = ["costs.flash=false"]
     if schedule.startswith("zb"):
-        # Their limit is in microbatches, not what a device holds.
+        # Their limit is in microbatches, not in bytes of a device.
         settings += ["step.rule=post-validation", "memory.limit_bytes=null"]
     answer = estimate(program, row["model"], options, settings)
     samples = microbatches * row["samples_per_microbatch"]
@@ -180,7 +180,7 @@ def vocabulary(program, data):
     return out
 
 
-# Primus and torchtitan: what another schedule gave in the same run.
+# Primus and torchtitan: the result of another schedule in the same run.
 
 def ratios(program, data):
     """Throughput over 1F1B's. And memory beside the first measured run of the same placement, whose device holds what no tensor accounts for."""

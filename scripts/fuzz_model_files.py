@@ -101,7 +101,7 @@ def counted_by_library(model_type, config):
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(CONFIG_MAPPING[model_type].from_dict(copy.deepcopy(config)))
     except Exception:  # pylint: disable=broad-except
-        return None  # whatever its code raises: the library does not take the file
+        return None  # of any class: the library does not take the file
     return sum(parameter.numel() for parameter in model.parameters())
 
 

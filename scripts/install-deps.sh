@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that Pipeloom needs, on Debian 12, Ubuntu 24.04 and their relatives. Only what is missing is
-# installed; when nothing is missing the script says nothing and changes nothing.
+# Installs the packages that Pipeloom needs, on Debian 12, Ubuntu 24.04 and their relatives. Only missing packages are
+# installed; when none is missing the script prints nothing and changes nothing.
 #
 #   scripts/install-deps.sh [GROUP...]      groups: build (the default), test and python (build included), ci (all included)
 #

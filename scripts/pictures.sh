@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Draws the pictures of README.md and docs/ with the program itself.
 #   pictures.sh PIPELOOM           writes docs/images/
-#   pictures.sh PIPELOOM --check   fails if a picture there is not what the program draws now
+#   pictures.sh PIPELOOM --check   fails if a picture there is not the one that the program draws now
 # Pixels (report_pictures.sh, window_pictures.sh) depend on the machine's fonts and drivers: they are not compared.
 set -euo pipefail
 pipeloom=$(realpath "$1")

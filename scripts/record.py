@@ -64,7 +64,7 @@ OF_ALL = {
     "check/findings.sarif": ["check", "suite.json", "-q", "--sarif", "OUT"],
     **{f"refused/{name}.txt": ["validate", f"refused/{name}.csv"] for name in ("runs-twice", "waits-in-a-circle")},
 }
-# Of some sweeps: the result, then what is made of it.
+# Of some sweeps: the result, then the answers from it.
 SWEEPS = ("schedules", "interleaving", "sampled")
 OF_RESULT = {
     "report.txt": ["report", "result.jsonl"],

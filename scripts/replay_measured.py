@@ -58,7 +58,7 @@ def stragglers(data):
                    pipeline["window_ms"] * 1000)
 
 
-# Half of what lies between back-to-back entries, which one message leaves and one enters, and the least time from an end to a start.
+# Half of the time between back-to-back entries, which one message leaves and one enters, and the least time from an end to a start.
 RANK_TIME_MS = {"1f1b": 0.78 / 2, "interleaved-1f1b": 0.27 / 2}
 HOP_MS = 0.7
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Takes the pictures of reports in docs/ with the program itself and headless Chromium.
 #   report_pictures.sh PIPELOOM     writes docs/images/report.png and docs/images/zero-bubble-memory.png
-# It is not compared in CI: what a browser makes of a font differs from machine to machine. tests/study/page/chromium_test.py looks at pages there.
+# It is not compared in CI: a browser renders fonts differently from machine to machine. tests/study/page/chromium_test.py looks at pages there.
 set -euo pipefail
 pipeloom=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

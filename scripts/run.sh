@@ -28,7 +28,7 @@ configure() {
   fi
 }
 
-# targets_for ARGS...: what these arguments start
+# targets_for ARGS...: the targets that these arguments start
 targets_for() {
   echo pipeloom
   [[ ${1:-} != gui ]] || echo pipeloom-gui

@@ -2,7 +2,7 @@
 # Builds and runs every test, from any directory. The output of a test is shown when it fails; the last lines are the
 # summary of ctest. Arguments go to ctest: scripts/test.sh -R sim
 #
-# PIPELOOM_TEST_PRESET=dev compiles each source by itself, as those do who change one.
+# PIPELOOM_TEST_PRESET=dev compiles each source by itself, as a developer's build does.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests our files with a real PyTorch: trains with every schedule that can be written for it and compares loss and gradients with
-# the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back what its profiler records. Then
+# the unsplit model, compares the lists that releases make themselves with ours, cell by cell, and reads back the traces of its profiler. Then
 # all of it through the Python package: schedules, plans, broken lists, and steps predicted from a record of another schedule.
 #
 #   scripts/test_torch.sh [FOLDER]        default build/torch

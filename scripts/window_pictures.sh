@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Takes the pictures of the window in README.md and docs/ with the program itself, without a display.
 #   window_pictures.sh PIPELOOM_GUI     writes docs/images/window-*.png --force
-# They are not compared in CI: what a rasteriser makes of a line differs from machine to machine. The scripts run there all the same, as tests.
+# They are not compared in CI: rasterisers draw lines differently from machine to machine. The scripts run there all the same, as tests.
 set -euo pipefail
 gui=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

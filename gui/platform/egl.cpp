@@ -19,7 +19,7 @@ class EglContext {
  public:
   EglContext() {
     std::string reasons;
-    // Mesa's way without a device, NVIDIA's with one, and what the environment names.
+    // Mesa's platform without a device, NVIDIA's with one, and the environment's default.
     for (const EGLenum platform :
          {EGLenum{EGL_PLATFORM_SURFACELESS_MESA}, EGLenum{EGL_PLATFORM_DEVICE_EXT}, EGLenum{EGL_NONE}}) {
       const std::string reason = try_platform(platform);
@@ -165,7 +165,7 @@ class EglPlatform final : public Platform {
   void set_pointer(PointerShape) override {}
 
  private:
-  EglContext context_;  // before what draws with it
+  EglContext context_;  // before the renderer, which draws with it
   GlRenderer renderer_;
   Canvas canvas_;
   WakeUp wake_up_;

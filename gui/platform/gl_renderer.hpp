@@ -1,6 +1,6 @@
 #pragma once
 
-// Draws Dear ImGui's frames with OpenGL 3.3: what window and off-screen surface have in common.
+// Draws Dear ImGui's frames with OpenGL 3.3: the common part of window and off-screen surface.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ class GlRenderer {
   std::unordered_map<std::uintptr_t, PixelSize> sizes_;
 };
 
-/// `reason` is what GLFW or EGL said. The message names the ways that need no display.
+/// `reason` is the message of GLFW or EGL. The message names the ways that need no display.
 [[nodiscard]] SystemError no_window(const std::string& reason);
 [[nodiscard]] SystemError no_offscreen(const std::string& reason);
 

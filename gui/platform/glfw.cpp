@@ -1,5 +1,5 @@
 // A window on the display. GLFW's callbacks fill the input queue; Dear ImGui's own GLFW backend is not used, as it asks for the
-// pointer once a frame and so misses what happens between frames.
+// pointer once a frame and so misses events between frames.
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

@@ -113,7 +113,7 @@ ImGuiKey their_key(Key key) {
 }
 
 void map_keys(ImGuiIO& io) {
-  // The input queue has put apart what a frame must see apart.
+  // The input queue has already split events that no frame may get together.
   io.ConfigInputTrickleEventQueue = false;
 }
 

@@ -13,7 +13,7 @@ namespace pipeloom::gui {
 /// widgets, no file of ImGui's own. `platform` must outlive the context's last frame.
 void set_up_input(Platform& platform);
 
-/// Before ImGui::NewFrame: what InputQueue::take_frame() gave, in its order. Tab and its reverse walk every widget that takes the
+/// Before ImGui::NewFrame: takes the events of InputQueue::take_frame(), in their order. Tab and its reverse walk every widget that takes the
 /// keyboard; Space and Enter press it; arrows move among neighbours.
 void feed_input(std::span<const InputEvent> events);
 /// One of them. ImGuiIO's KeyCtrl, KeyShift, KeyAlt and KeySuper are right for it when it returns.

@@ -1,4 +1,4 @@
-// No window and no picture: what unit tests, fuzzers and benchmarks of the frame run on.
+// No window and no picture: for unit tests, fuzzers and benchmarks of the frame.
 
 #include <imgui.h>
 

@@ -35,12 +35,12 @@ class Platform {
 
   /// "glfw", "egl" or "null".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The size of what is drawn, in pixels.
+  /// The size of the picture, in pixels.
   [[nodiscard]] virtual PixelSize size() const = 0;
   virtual void resize(PixelSize size) = 0;
   /// The display's density: 1 is 96 dots per inch.
   [[nodiscard]] virtual double display_scale() const = 0;
-  /// Moves what happened into `queue`; waits up to `seconds` for something to happen, or for wake(). 0 does not wait, a negative
+  /// Moves new events into `queue`; waits up to `seconds` for an event, or for wake(). 0 does not wait, a negative
   /// number waits without end.
   virtual void collect(InputQueue& queue, double seconds) = 0;
   /// Ends a wait in collect(). From any thread.

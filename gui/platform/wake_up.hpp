@@ -1,6 +1,6 @@
 #pragma once
 
-// A wait that another thread can end: what a platform without a display has for events.
+// A wait that another thread can end: a platform without a display waits for events with it.
 
 #include <condition_variable>
 #include <mutex>

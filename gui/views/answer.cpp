@@ -1,4 +1,4 @@
-// The bar over everything: how good the run is, in four numbers, and in words what holds it back and what would be better.
+// The bar over everything: how good the run is, in four numbers, and in words its limits and a better schedule.
 
 #include "gui/model/answer/answer.hpp"
 

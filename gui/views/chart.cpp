@@ -104,7 +104,7 @@ void ChartView::take_buttons(Ui& ui, const ChartLayout& layout, ChartPointer eve
   chart_pointer(ui.session, layout, event);
 }
 
-/// A right button that went up where it had gone down asks what can be done there; a drag with it pans.
+/// A right button that goes up where it went down opens the menu of the thing there; a drag with it pans.
 void ChartView::take_right_click(Ui& ui, const ChartLayout& layout) const {
   if (!pressed_ || !ImGui::IsMouseReleased(ImGuiMouseButton_Right)) return;
   const ImVec2 at = ImGui::GetIO().MousePos;

@@ -1,4 +1,4 @@
-// A moment of the run: what every rank has in flight and holds then; play, step, and the way there.
+// A moment of the run: the microbatches in flight and the memory of every rank; play, step, and the way there.
 
 #include "gui/model/answer/cursor.hpp"
 

@@ -210,7 +210,7 @@ void details(Ui& ui) {
   ImGui::SameLine();
   if (small_button(ui, "details/show", "Show", "Centre it; again: fit it (F)"))
     run_command(session, "focus-selection");
-  // Last: what is shown goes away with the selection.
+  // Last: a new selection destroys the details that are being drawn.
   if (chosen) select_op(session, *chosen, Reveal::Yes);
 }
 

@@ -1,4 +1,4 @@
-// Editing the schedule: the queue around the selected op as a strip of cells, a button for every operation, what the edits changed, and
+// Editing the schedule: the queue around the selected op as a strip of cells, a button for every operation, the effect of the edits, and
 // saving.
 
 #include <fmt/format.h>
@@ -121,7 +121,7 @@ void draw_buttons(Ui& ui, std::initializer_list<EditButton> buttons) {
   }
 }
 
-/// W that were taken out go back in front of the selected entry.
+/// W that were taken out go back before the selected entry.
 void draw_removed(Ui& ui, const ScheduleEditor& editor, const Strip& strip) {
   constexpr std::size_t kShown = 6;
   const auto removed = editor.queues().removed_weights();

@@ -1,4 +1,4 @@
-// Exporting: what, how large, with which caption, to which file.
+// Exporting: content, size, caption, and file.
 
 #include <imgui.h>
 

@@ -1,4 +1,4 @@
-// The best schedule, sought: what is asked on the left, time against memory of what was found on the right. A click on a point shows it.
+// The search for the best schedule: the question on the left, time against memory of the results on the right. A click on a point shows it.
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -114,7 +114,7 @@ void draw_vary(Ui& ui, FindModel& model) {
   }
 }
 
-// How far it is, and what came out ---------------------------------------------------------------------------------------------
+// Progress and results ---------------------------------------------------------------------------------------------------------
 
 /// Draws the buttons for the best row.
 void draw_winner_buttons(Ui& ui, const FindModel& model) {

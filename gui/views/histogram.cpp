@@ -48,7 +48,7 @@ void draw_bin(Ui& ui, const Bars& bars, std::size_t bin, std::size_t most, const
   const float bottom = bars.at.y + bars.height;
   ui.items.add("histogram/bar/" + std::to_string(bin), {x0, bars.at.y, x1, bottom});
   if (total == 0) return;
-  // Square roots: a single op beside a million still shows.
+  // Square roots: a single op next to a million still shows.
   const double share = std::sqrt(static_cast<double>(total) / static_cast<double>(most));
   const float tall = std::max(bars.height * static_cast<float>(share), kLeastBar * ui.skin.scale);
   float y = bottom;

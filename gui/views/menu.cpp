@@ -151,7 +151,7 @@ std::string count_text(const Session& session, const SearchModel& search) {
   return (current ? std::to_string(*current + 1) + " / " : "") + std::to_string(found->size());
 }
 
-/// The field for ops at the right end, and in front of it the way to all commands.
+/// The field for ops at the right end, and before it the button for all commands.
 void draw_search(Ui& ui) {
   auto& search = ui.session.part<SearchModel>();
   const float scale = ui.skin.scale;

@@ -103,7 +103,7 @@ void draw_row(Ui& ui, OpsTable& table, std::size_t i) {
   if (row.slack) ImGui::TextUnformatted(format_ticks(*row.slack, unit).c_str());
 }
 
-/// The selection moved, by whatever: its row comes into sight.
+/// Scrolls to the row of a selection that has moved, from anywhere.
 void follow_selection(Ui& ui, OpsTable& table, std::size_t visible) {
   const auto& selected = ui.session.selection.op;
   if (selected == table.followed) return;

@@ -1,4 +1,4 @@
-// The command palette: a field and what fits it, on top of everything.
+// The command palette: a field and the entries that match it, on top of everything.
 
 #include "gui/model/session/palette.hpp"
 

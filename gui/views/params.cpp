@@ -1,4 +1,4 @@
-// The configuration under edit: schedule, shape, costs, transfers, memory, step; why it is refused, and what would make it legal.
+// The configuration under edit: schedule, shape, costs, transfers, memory, step; why it is refused, and the changes that would make it legal.
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -64,7 +64,7 @@ std::string sentence(std::string_view text) {
   return out;
 }
 
-/// The schedule's name and what it is; what it needs is said on hover.
+/// The schedule's name and description; its requirements are shown on hover.
 void draw_schedule(Ui& ui, ConfigModel& config) {
   int chosen = index_of_name(schedule_names(), config.value("schedule"));
   const bool known = chosen >= 0 && static_cast<std::size_t>(chosen) < schedules::all().size();
@@ -124,7 +124,7 @@ class Group {
     return shown_of(*key, value, "").text;
   }
 
-  /// "Costs, per rank": the head says what the numbers are for, where the group has rows of it.
+  /// "Costs, per rank": the head names the unit that the numbers are per, where the group has rows of it.
   [[nodiscard]] std::string head() const {
     const bool counted = row_.group == ParamGroup::Costs || row_.group == ParamGroup::Memory;
     return std::string(row_.head) + (counted ? ", per " + told() : "");
@@ -211,7 +211,7 @@ bool draw_straggler(Ui& ui, std::vector<double>& scales, int rank) {
                 "x %.2f", "How many times longer this rank takes for the same work");
 }
 
-/// A slider per rank: what one slow device does to the others. Of many ranks, one is picked.
+/// A slider per rank: the effect of one slow device on the others. Of many ranks, one is picked.
 void draw_stragglers(Ui& ui, ConfigModel& config, int ranks) {
   constexpr int kMostSliders = 32;
   static int picked = 0;

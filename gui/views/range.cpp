@@ -1,4 +1,4 @@
-// The measured range: what every rank did in it. The marks: how far they are apart.
+// The measured range: the work of every rank in it. The marks: the times between them.
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -17,7 +17,7 @@
 namespace pipeloom::gui::views {
 namespace {
 
-/// Exact: what one measures is what differs in the last digits.
+/// Exact: small differences are the reason to measure.
 std::string time_text(const RunModel& run, Ticks ticks) {
   return fmt::format("{} {}", format_ticks(ticks, run.timeline.unit), unit_word(run.timeline.unit));
 }

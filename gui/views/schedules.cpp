@@ -126,7 +126,7 @@ std::string registered(const std::string& schedule) {
   }
 }
 
-/// The table of one frame: columns as wide as what they hold, bars as long as there is room for.
+/// The table of one frame: columns as wide as their content, bars as long as there is room for.
 class Table {
  public:
   Table(Ui& ui, ScheduleTable& table)
@@ -168,7 +168,7 @@ class Table {
 
   /// Gives room that is left over to the bars, and takes missing room from the names.
   void share_room() {
-    // The dots have a column too, and what is left over where no words grow.
+    // The dots have a column too, and so has the rest of the room where no words grow.
     const float others = hidden(Column::Room) ? 2 : 1;
     float taken = kDotColumn * scale_ + others * 2 * kCellPad * scale_ + ImGui::GetStyle().ScrollbarSize;
     for (const Head& head : kHeads)
@@ -193,7 +193,7 @@ class Table {
         ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_NoResize;
     ImGui::TableSetupColumn("on", kFixed, kDotColumn * scale_);
     for (const Head& head : kHeads) {
-      // The words of the last but one take what is left over; without them it stays empty at the end, so that no number is far from its name.
+      // The words of the last but one take the room left over; without them it stays empty at the end, so that no number is far from its name.
       const bool grows = head.column == Column::Room;
       ImGui::TableSetupColumn(head.id,
                               (grows ? ImGuiTableColumnFlags_WidthStretch : kFixed) |
@@ -267,7 +267,7 @@ class Table {
       if (head.column != Column::Name && ImGui::TableNextColumn()) draw_cell(row, line, head);
   }
 
-  /// Full for runs on the chart, in the chart's colour; a ring for what may be put there.
+  /// Full for runs on the chart, in the chart's colour; a ring for those that may be put there.
   void draw_dot(const ScheduleRow& row) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ImVec2 size(kDotColumn * scale_, kRowHeight * scale_);
@@ -314,7 +314,7 @@ class Table {
     explain(help_of(row, label));
   }
 
-  /// Why it is grey, and what its name is where that is cut.
+  /// Says why it is grey, and its full name where that is cut.
   [[nodiscard]] static std::string help_of(const ScheduleRow& row, const std::string& label) {
     std::string text = label == row.name ? "" : row.name + "\n";
     if (row.stale)

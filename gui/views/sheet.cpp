@@ -1,4 +1,4 @@
-// All keys on one sheet, made from the table of commands. What is typed leaves only what fits.
+// All keys on one sheet, made from the table of commands. Typed text leaves only matching keys.
 
 #include <imgui.h>
 

@@ -29,7 +29,7 @@ void draw_snapshot(Ui& ui, Snapshots& snapshots, const Snapshot& snapshot) {
 /// True when the snapshots are others now.
 bool draw_buttons(Ui& ui, const Snapshot& snapshot) {
   const std::string id = "snapshots/" + snapshot.name;
-  // The command may change what `snapshot` is in.
+  // The command may change the list that holds `snapshot`.
   const std::string name = snapshot.name;
   if (button(ui, id + "/restore", "Restore",
              "Its configuration is under edit again; Ctrl+Z brings yours back"))

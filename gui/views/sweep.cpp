@@ -1,4 +1,4 @@
-// The result of a sweep: one metric against another with the Pareto front, or who wins where. A click opens a point as a run.
+// The result of a sweep: one metric against another with the Pareto front, or the map of winners. A click opens a point as a run.
 
 #include <fmt/format.h>
 #include <imgui.h>

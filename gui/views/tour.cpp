@@ -1,4 +1,4 @@
-// A short tour: a few hints, one after the other, beside what they speak of, which is outlined.
+// A short tour: a few hints, one after another, next to their subjects, which are outlined.
 
 #include "gui/model/session/tour.hpp"
 

@@ -22,15 +22,15 @@ using namespace nb::literals;
 namespace pipeloom::python {
 namespace {
 
-/// How far the workers are, and whether they shall go on. The workers write `done` and read `stop`; the thread that called reads
-/// and writes the others' sides.
+/// Progress of the workers, and the wish to stop them. The workers write `done` and read `stop`; the calling thread reads `done` and writes
+/// `stop`.
 struct Watch {
   std::atomic<std::uint64_t> done = 0;
   std::atomic<std::uint64_t> all = 0;
   std::atomic<bool> stop = false;
 };
 
-/// Tells `progress` how far it is. True if it raised, or returned what counts as false; None goes on.
+/// Calls `progress` with the progress. Returns true if it raised, or returned a value that counts as false; None goes on.
 bool tell(const nb::object& progress, const Watch& watch) {
   const nb::gil_scoped_acquire gil;
   if (progress.is_none() || watch.all == 0) return false;
@@ -71,7 +71,7 @@ nb::dict point_of(const SweepPoint& point) {
   return out;
 }
 
-/// A Ctrl-C ends the work, not the answer: what is there comes back with `interrupted`.
+/// A Ctrl-C ends the work, not the answer: the points so far are returned with `interrupted`.
 nb::dict sweep(const std::string& grid, const std::string& path, int threads,
                const std::pair<int, int>& shard, const nb::object& progress) {
   const Control control{.threads = threads, .part = shard.first, .parts = shard.second};

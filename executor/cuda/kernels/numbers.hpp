@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers as a device holds them, and the formulas of a block (executor/layers/block.hpp) for one of them: compiled for the device by nvcc and for the
-// host by any compiler, so that tests without a device run the very same functions.
+// Numbers as a device holds them, and the formulas of a block (executor/layers/block.hpp) for one of them: compiled for the device by nvcc and for
+// the host by any compiler, so that tests without a device run the very same functions.
 
 #include <cmath>
 #include <cstdint>

@@ -71,7 +71,8 @@ class CausesModel : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "causes"; }
-  /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null, "roots": [{"text", "what", "amount", "share"}]}; times in the run's unit; null until known.
+  /// {"total": {"idle": 9.0, "warmup": ...}, "gaps", "largest": {"rank", "span", "start", "end", "length", "cause", "text"} or null, "roots":
+  /// [{"text", "what", "amount", "share"}]}; times in the run's unit; null until known.
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:

@@ -80,7 +80,8 @@ class DetailsPart : public Part {
   /// Null while nothing is selected, or the index of a large run is being made.
   [[nodiscard]] const Details* current(Session& session);
   [[nodiscard]] std::string_view state_key() const override { return "details"; }
-  /// {"title", "line", "sentence", "chain": ["B 0 of stage 1", ...], "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or null.
+  /// {"title", "line", "sentence", "chain": ["B 0 of stage 1", ...], "facts": {name: value}, "predecessors": ["2/2B7", ...], "successors": [...]}, or
+  /// null.
   void write_state(const Session& session, io::JsonWriter& out) const override;
   bool update(Session& session) override;
 

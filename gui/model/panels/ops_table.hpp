@@ -34,8 +34,8 @@ inline constexpr OpColumn kAllOpColumns[] = {OpColumn::Rank,     OpColumn::Op,  
 /// "rank", "op", "kind", "stage", "microbatch", "start", "duration", "slack".
 [[nodiscard]] std::string_view name_of(OpColumn column);
 
-/// Durations of the ops of one kind. Ops that did not run are left out. Of n durations in order, median is number (n - 1) / 2, p95 number 95 (n - 1) / 100,
-/// rounded down.
+/// Durations of the ops of one kind. Ops that did not run are left out. Of n durations in order, median is number (n - 1) / 2, p95 number 95 (n - 1)
+/// / 100, rounded down.
 struct KindDurations {
   std::size_t count = 0;
   TickSum total;
@@ -56,7 +56,8 @@ struct DurationHistogram {
   [[nodiscard]] std::size_t total(std::size_t bin) const;
 };
 
-/// An op whose duration is unlike that of the others of its kind and stage, if there are kFewestForOutliers: outside of [q1 - 1.5 (q3 - q1), q3 + 1.5 (q3 - q1)] with their quartiles.
+/// An op whose duration is unlike that of the others of its kind and stage, if there are kFewestForOutliers: outside of [q1 - 1.5 (q3 - q1), q3 + 1.5
+/// (q3 - q1)] with their quartiles.
 struct DurationOutlier {
   std::size_t position = 0;
   Ticks duration = 0;
@@ -126,7 +127,8 @@ class OpsTable : public Part {
   void want_slack() { wants_slack_ = true; }
   [[nodiscard]] bool slack_known() const { return slack_ != nullptr && !slack_->empty(); }
 
-  /// Rows [first, last) with a line of headings: rank, step where there are several, op, kind, stage, microbatch, start, end, duration, slack where known; times in the run's unit.
+  /// Rows [first, last) with a line of headings: rank, step where there are several, op, kind, stage, microbatch, start, end, duration, slack where
+  /// known; times in the run's unit.
   [[nodiscard]] std::string text(std::size_t first, std::size_t last, char separator) const;
 
   /// The first row that is drawn. An integer: floating-point offsets of ten million rows are not exact.
@@ -139,8 +141,8 @@ class OpsTable : public Part {
   bool update(Session& session) override;
   [[nodiscard]] bool idle() const override { return !order_wanted_ && !sorting_ && !counting_; }
   [[nodiscard]] std::string_view state_key() const override { return "ops"; }
-  /// {"rows", "sort", "descending", "first", "last"} (texts of the first and last row) and, once a view asked for them, "kinds": {"F": {"count", "total", "mean", "median", "p95",
-  /// "max"}}, "outliers".
+  /// {"rows", "sort", "descending", "first", "last"} (texts of the first and last row) and, once a view asked for them, "kinds": {"F": {"count",
+  /// "total", "mean", "median", "p95", "max"}}, "outliers".
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:

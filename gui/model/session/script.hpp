@@ -11,12 +11,11 @@
 //   expect-error [TEXT]              screenshot FILE.png [--force] state FILE.json [--force]
 //   size W H                         scale S                       theme dark|light      quit
 //
-// T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `rank:RANK` (its name), `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`, `alt` or
-// `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text.
-// `contains` looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them.
-// `exists` and `absent` take no value. A failing `open`, `set` or `do` fails the script, and so does one after which the configuration
-// cannot run, unless `expect-error` comes before it: then it must fail, and its message must contain TEXT. A word with blanks is written
-// in double quotes, as JSON writes texts.
+// T is a place: `X,Y` in pixels, `op:RANK/0F7`, `gap:RANK/N`, `rank:RANK` (its name), `legend:F`, or `item:params/ranks`. HELD is `ctrl`, `shift`,
+// `alt` or `ctrl+shift`; BUTTON is `left`, `right` or `middle`. OP is one of == != < <= > >= contains size; VALUE is JSON, or a bare text. `contains`
+// looks for a part of a text (or of a text in an array), an entry of an array or a key of an object; `size N` counts them. `exists` and `absent` take
+// no value. A failing `open`, `set` or `do` fails the script, and so does one after which the configuration cannot run, unless `expect-error` comes
+// before it: then it must fail, and its message must contain TEXT. A word with blanks is written in double quotes, as JSON writes texts.
 
 #include <optional>
 #include <string>

@@ -14,7 +14,7 @@ from ._lowered import homes, run_lowered
 from ._sharded import at_step_end, is_sharded_model, shard_times
 from ._source import csv_text, is_listed
 
-#: Options that change what a step does in PyTorch's runtime, of those that `load_schedule` takes.
+#: Options that change a step in PyTorch's runtime, of those that `load_schedule` takes.
 RUNTIME_OPTIONS = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wait")
 # Rules of PyTorch's runtime, used where costs do not say otherwise.
 RULES = {"first_stage": "torch", "overlapped": "sequential", "transfer": {"model": "latency"}}

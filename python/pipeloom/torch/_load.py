@@ -97,7 +97,7 @@ def _from_first_rank(decide: Callable[[], Any], group: Any) -> Any:
     if dist.get_rank(group) == 0:
         try:
             said[0] = decide()
-        except Exception as error:  # whatever it is, the others wait to be told
+        except Exception as error:  # of any class: the other ranks wait to be told
             said[1] = _portable(error)
     dist.broadcast_object_list(said, src=dist.get_global_rank(group, 0), group=group)
     if said[1] is not None:

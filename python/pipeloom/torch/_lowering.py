@@ -17,7 +17,7 @@ LOWERING = ("max_outstanding_sends", "unshard_lookahead", "defer_reduce_grad_wai
 
 
 def release_of(version: str) -> tuple[str, bool]:
-    """The newest known release that is not newer than `version`, and whether it is that release itself.
+    """The newest known release that is not newer than `version`, and True if it is that release itself.
 
     A development build counts as a release that is not known yet: its passes may differ from those of the release it is named after.
     """

@@ -88,8 +88,8 @@ class ModelCount:
         return 3 * forward / (self.seq * self.micro_batch)
 
     def to_dict(self, *, partial: bool = False) -> dict[str, Any]:
-        """The model file (docs/models.md). Raises InputError for what it cannot say: layers that did not run, unless `partial`; no embedding; times of
-        operations that cannot be seen."""
+        """The model file (docs/models.md). Raises InputError for parts that it cannot hold: layers that did not run, unless `partial`; no embedding;
+        times of operations that cannot be seen."""
         self._check(partial)
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Matrix products that run, seen at the dispatcher: their sizes, their FLOPs, and what else moves bytes.
+"""Matrix products that run, seen at the dispatcher: their sizes, their FLOPs, and other operations that move bytes.
 
 torch.utils.flop_counter knows no grouped product (0 FLOPs for every expert of a mixture) and no sizes; its formulas serve what has none here.
 """
@@ -92,7 +92,7 @@ _NATIVE = ("aten", "prim", "prims")
 
 
 class Counter(TorchDispatchMode):
-    """Counts what runs inside it.
+    """Counts the operations that run inside it.
 
     `flops`; `elementwise` bytes that operations other than products and views read and write, and their number `kernels`; `products` by weights (a
     parameter, or what is made of parameters alone) and how often; `inner` other products; `attention` kernels; `operands` storages that a product

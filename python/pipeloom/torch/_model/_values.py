@@ -29,7 +29,7 @@ def storage_key(tensor: torch.Tensor) -> int:
 
 
 class Values(TorchDispatchMode):
-    """Keeps a CPU storage beside each meta storage whose numbers are known; views follow by themselves, as they share the storage.
+    """Keeps a CPU storage for each meta storage whose numbers are known; views follow by themselves, as they share the storage.
 
     `routed`: whether a router's choice was taken to be even somewhere.
     """
