@@ -26,11 +26,11 @@ class DependencyMap {
     if (schedule.shares_output()) find_parts();
   }
 
-  /// Op index of the producer of what op index i waits for; kNone for model inputs, and for sums that every stage has a part of.
+  /// Op index of the producer that op index i waits for; kNone for model inputs, and for sums that every stage has a part of.
   [[nodiscard]] std::uint32_t producer_of(std::size_t i) const {
     return parts_begin_of(i) == kOne ? producer_[tensors_.input_of(schedule_->ops()[i])] : kNone;
   }
-  /// Calls fn(op index) for every producer of what op index i waits for.
+  /// Calls fn(op index) for every producer that op index i waits for.
   template <class Fn>
   void each_producer(std::size_t i, Fn&& fn) const {
     const std::size_t begin = parts_begin_of(i);
@@ -92,14 +92,14 @@ class DependencyMap {
       parts_;  // [(sum * units + unit) * stages + stage]; empty where no output layer is shared
 };
 
-/// Delay between the end of what this op waits for and its arrival; 0 for W.
+/// Delay between the end of this op's producer and the arrival of its tensor; 0 for W.
 [[nodiscard]] inline Ticks arrival_delay(const Costs& costs, OpKind kind, Slot slot) {
   const int step = step_to_producer(kind);
   if (step < 0) return costs.forward_delay[slot.at()];
   return step > 0 ? costs.backward_delay[slot.at()] : 0;
 }
 
-/// The rank that may have to wait for what an op of this kind on this slot writes: the neighbour stage's, or its own.
+/// The rank that may have to wait for the output of an op of this kind on this slot: the neighbour stage's, or its own.
 [[nodiscard]] inline Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
   const int step = step_to_consumer(kind);
   const int other = placement.stage_of(slot).value() + step;

@@ -34,14 +34,14 @@ struct TensorAt {
   At stage = At::Own;
 };
 
-/// A part of what a pass (one stage, one microbatch or slice) holds. Bytes: sim/memory.hpp.
+/// A part of the bytes of a pass (one stage, one microbatch or slice). Bytes: sim/memory.hpp.
 enum class Share : std::uint8_t {
   None,
-  Kept,     ///< what F leaves: everything, or the stash where an R follows
+  Kept,     ///< bytes that F leaves: everything, or the stash where an R follows
   Whole,    ///< all activations
-  Early,    ///< what the end of I frees
+  Early,    ///< bytes that the end of I frees
   Late,     ///< the rest: whole - early
-  Dropped,  ///< what R makes again: whole - stash
+  Dropped,  ///< bytes that R makes again: whole - stash
 };
 
 /// Ops of the same pass that must, or must not, come before this one in its rank's queue, or be there at all; and the diagnostic's text for
@@ -57,10 +57,10 @@ enum class PassState : std::uint8_t {
   Open,       ///< no F yet
   Stashed,    ///< F ran, an R follows: its input is kept
   Kept,       ///< everything that going backward needs is kept
-  InputDone,  ///< what W needs is kept
+  InputDone,  ///< the bytes that W needs are kept
   Done,
 };
-/// Where an op wants a pass, and where it leaves it.
+/// The state in which an op needs a pass, and the state in which it leaves it.
 struct PassStep {
   PassState from = PassState::Open;
   PassState or_from = PassState::Open;         ///< another that will do; the same if there is none
@@ -308,7 +308,7 @@ inline constexpr KindSet kCopies = kinds_where([](const KindRow& row) { return r
 inline constexpr KindSet kExtras = kinds_where([](const KindRow& row) { return row.extra; });
 inline constexpr KindSet kGradientMakers =
     kinds_where([](const KindRow& row) { return row.makes.tensor == TensorKind::Gradient; });
-/// R: what makes again what F did not keep.
+/// R: makes again what F did not keep.
 inline constexpr KindSet kTakesDropped =
     kinds_where([](const KindRow& row) { return row.taken == Share::Dropped; });
 /// B, I and R: ops of the queue that wait for the end of a copy of their pass.

@@ -155,7 +155,7 @@ std::string activations(const MemoryModel& model, Bytes units) {
   return fmt::format("{:.{}f}", tenths / 10, std::fmod(tenths, 10) == 0 ? 0 : 1);
 }
 
-/// Parts of a byte are there where sizes are relative; what is left of them beside real sizes is less than anybody reads.
+/// Parts of a byte matter where sizes are relative; beside real sizes the remainder is too small to be read.
 Bytes whole_bytes(const MemoryModel& model, Bytes units) {
   return model.parts == 1 ? units : static_cast<Bytes>(std::llround(model.in_bytes(units)));
 }

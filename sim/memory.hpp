@@ -24,12 +24,12 @@ struct QueueEffect {
   std::int32_t live_taken = 0;
   std::int32_t live_given = 0;
 };
-/// The parts of what one pass holds, and what its ops do to them.
+/// The parts of a pass's bytes, and how its ops change them.
 struct PassBytes {
   Bytes whole = 0;  ///< all activations
-  Bytes kept = 0;   ///< what F leaves
-  Bytes early = 0;  ///< what the end of I frees
-  Bytes stash = 0;  ///< what R needs
+  Bytes kept = 0;   ///< bytes that F leaves
+  Bytes early = 0;  ///< bytes that the end of I frees
+  Bytes stash = 0;  ///< bytes that R needs
 
   [[nodiscard]] Bytes of(Share share) const;
 };
@@ -109,8 +109,8 @@ struct QueuePeaks {
   /// Everything, static and logits included, receive buffers apart.
   Bytes bytes = 0;
 };
-/// The same peaks as measure_memory(), [rank], without a timeline. `bytes` is right only where no entry lasts 0 ticks (else what it
-/// gives back counts before it takes anything), groups do not run one after another, and nothing is received into buffers.
+/// The same peaks as measure_memory(), [rank], without a timeline. `bytes` is right only where no entry lasts 0 ticks (else the bytes that
+/// it gives back count before it takes any), groups do not run one after another, and nothing is received into buffers.
 /// REQUIRES: no copies (Schedule::has_copies): their times matter.
 [[nodiscard]] std::vector<QueuePeaks> measure_queues(const Schedule& schedule, const MemoryModel& model);
 

@@ -17,7 +17,7 @@ inline constexpr int kMaxOpText = 32;
 /// Its last part alone: microbatch, and slice where there are any ("7", "7.3").
 char* write_op_number(char* out, Op op);
 
-/// The op whose last part, to the end of `text`, write_op_number() wrote. Nothing for other text.
+/// The op whose last part, to the end of `text`, write_op_number() wrote. Returns nullopt for other text.
 [[nodiscard]] std::optional<Op> parse_op_number(OpKind kind, Stage stage, std::string_view text);
 /// Takes a number below kMaxIndex, without leading zeros, off the front of `text`. Returns nullopt if there is none.
 [[nodiscard]] std::optional<std::int32_t> take_index(std::string_view& text);

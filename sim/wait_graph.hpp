@@ -1,6 +1,6 @@
 #pragma once
 
-// Who waits for whom when ranks hang: the same graph for the entries of a schedule, the instructions of a program and PyTorch's actions.
+// Which rank waits for which when ranks hang: the same graph for the entries of a schedule, the instructions of a program and PyTorch's actions.
 
 #include <algorithm>
 #include <concepts>

@@ -78,7 +78,7 @@ struct Costs {
   /// entry's messages leave together, when the lane has handled all of them.
   Ticks rank_time = 0;
 
-  /// How long each op takes when it runs alone, `entry` included, whatever the tables say, [op index]; empty: what they say. Made for
+  /// Duration of each op when it runs alone, `entry` included, in place of the tables', [op index]; empty: the tables hold. Made for
   /// one schedule and right for that one only; simulate() makes it where it is needed.
   std::vector<Ticks> per_op;
 
@@ -184,7 +184,7 @@ struct Steps {
   int count = 1;
 };
 
-/// How durations of entries vary from step to step. Nothing but scenarios asks.
+/// Variation of the durations of entries from step to step. Only scenarios use it.
 enum class NoiseModel : std::uint8_t {
   Constant,   ///< not at all
   Normal,     ///< times 1 + sigma z, never below 0
@@ -214,7 +214,7 @@ struct OpCost {
   std::optional<int> slice = {};
   /// Of a whole pass, which its slices share, or of the slice where one is given. Costs::microbatch_scale and `entry` come on top.
   Ticks duration = 0;
-  /// Instead of `duration`: times what Costs::duration says.
+  /// Instead of `duration`: a factor of Costs::duration.
   std::optional<Scale> factor = {};
 };
 

@@ -40,10 +40,10 @@ struct ModelRun;
 /// and names the option that is wrong.
 struct Request {
   std::optional<std::string> file;            ///< configuration or schedule file, "-" for standard input
-  std::optional<std::string> text;            ///< what the file holds, if it was read already
+  std::optional<std::string> text;            ///< the file's text, if it was read already
   std::vector<std::string> other_files = {};  ///< of a trace: those of the other ranks, beside `file`
   std::optional<std::string> from;     ///< format of the file; without it content decides, then the extension
-  std::optional<std::string> mapping;  ///< of a trace: the file that says what the names of its ranges mean
+  std::optional<std::string> mapping;  ///< of a trace: the file with the meanings of its ranges' names
   std::optional<std::string> schedule;
   std::optional<std::string> ranks;
   std::optional<std::string> microbatches;
@@ -59,7 +59,7 @@ struct Limits {
   std::size_t critical_path_entries = std::size_t{1} << 22;
   /// The lower bound is left out (its name is then "") of runs with more entries than this.
   std::size_t bound_entries = std::numeric_limits<std::size_t>::max();
-  /// Told now and then how far the search for an order is, 0 to 1; false ends it with Stopped. May be empty.
+  /// Called now and then with the progress of the search for an order, 0 to 1; false ends it with Stopped. May be empty.
   std::function<bool(double)> progress = {};
   /// Asked between the passes of an evaluation (making, simulating, measuring, the bound, the critical path): true ends it with
   /// Stopped. May be empty.
@@ -74,16 +74,16 @@ struct Limits {
   double text_per_time = 0;
 };
 
-/// Where a run's times come from.
+/// Source of a run's times.
 enum class RunSource : std::uint8_t {
   Configuration,  ///< simulated: a configuration made the schedule
   ScheduleFile,   ///< simulated: a file holds the queues
   TimelineFile,   ///< measured, or written by an earlier simulation: the file holds the times
 };
 
-/// Why a run did not get to its end. The timeline then holds what did run.
+/// Why a run did not get to its end. The timeline then holds the ops that ran.
 struct Hang {
-  /// Who waits for whom, by ops of the whole schedule, not of the part that ran.
+  /// Which rank waits for which, by ops of the whole schedule, not of the part that ran.
   WaitGraph<Op> graph;
   /// One line per rank that waits for ever, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> lines;
@@ -93,7 +93,7 @@ struct Hang {
 
 /// Movable, and cheap to copy but for its timeline. What a run does not know is null or empty: measured runs have times alone.
 struct Run {
-  std::string title;  ///< what pages and the window call it; may be ""
+  std::string title;  ///< its name on pages and in the window; may be ""
   std::string file;   ///< it was read from, "" if none
   RunSource source = RunSource::Configuration;
   std::shared_ptr<const Schedule> schedule;
@@ -103,11 +103,11 @@ struct Run {
   /// Times and sizes of its ops, in one Terms where a configuration gave them; null for measured runs.
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const MemoryModel> memory;
-  /// Of runs of a model: what it takes and holds, and what a step trains.
+  /// Of runs of a model: costs.model's times and bytes, and the terms of its training figures.
   std::shared_ptr<const study::ModelRun> model;
   std::optional<Metrics> metrics;
   std::optional<CriticalPath> critical_path;
-  /// Under any transfer model but `latency`: the program that ran, its run, and what its messages cost.
+  /// Under any transfer model but `latency`: the program that ran, its run, and the totals of its messages.
   std::shared_ptr<const Program> program;
   std::shared_ptr<const ProgramRun> program_run;
   std::shared_ptr<const study::MessageSummary> messages;
@@ -131,7 +131,7 @@ struct Run {
 /// The JSON text that `pipeloom simulate --json` prints. REQUIRES: run.simulated().
 [[nodiscard]] std::string report_json(const Run& run);
 
-/// How a picture looks. A size of 0 follows from what it shows.
+/// The looks of a picture. A size of 0 follows from its content.
 struct Picture {
   std::string title = {};
   double width = 0;  ///< pixels, 1/96 inch

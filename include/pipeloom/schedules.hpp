@@ -39,7 +39,7 @@ class OptionSet {
   unsigned bits_ = 0;
 };
 
-/// "memory_limit": what a rank may hold of activations, for schedules whose order keeps a limit. At most one is given.
+/// "memory_limit": the activations that a rank may hold, for schedules whose order keeps a limit. At most one is given.
 struct MemoryLimit {
   std::optional<Bytes> bytes = {};
   std::optional<Scale> microbatches = {};  ///< in units of 1e-9 of what one microbatch holds
@@ -56,7 +56,7 @@ class GroupSize {
   GroupSize(std::vector<int> sizes)  // NOLINT: so is a list of them
       : largest_(*std::max_element(sizes.begin(), sizes.end())), sizes_(std::move(sizes)) {}
 
-  /// N, or the largest of a list: what the warm-up has to cover.
+  /// N, or the largest of a list: the size that the warm-up has to cover.
   [[nodiscard]] int largest() const { return largest_; }
   [[nodiscard]] bool is_list() const { return !sizes_.empty(); }
   /// Empty for a number.
@@ -170,7 +170,7 @@ struct Requirements {
       false;  ///< S makes the gradient of the output layer's input too, T only that of the weights
   /// `Option::Variant` follows from `variants`.
   OptionSet takes = {};
-  int default_slices = 1;  ///< what Params::slices() is without options.slices
+  int default_slices = 1;  ///< Params::slices() without options.slices
   int default_updates = 1;
   /// Text for people: the memory limit of such a schedule where neither options.memory_limit nor MemoryModel::limit gives one.
   std::string default_memory_limit = "ranks microbatches";

@@ -1,6 +1,6 @@
 #pragma once
 
-// From a schedule and its terms to times: when every op started and ended, or who waits for whom where it hangs.
+// From a schedule and its terms to times: when every op started and ended, or which rank waits for which where it hangs.
 //
 //   start(entry) = max(end of the previous entry of its rank, max over its ops of arrival(dependency))
 //   arrival      = end of the producer + delay of the hop
@@ -62,7 +62,7 @@ struct Diagnostic {
   /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "slice-order", "recompute-order", "copy-order", "idle-rank", "hang"; "more"
   /// closes a list of a thousand and says how many it leaves out.
   std::string code;
-  /// Where: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
+  /// Its place: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
   /// where it should be.
   Rank rank;
   std::size_t slot = 0;

@@ -17,7 +17,7 @@ namespace pipeloom {
 /// How a long computation is watched and ended.
 struct Control {
   int threads = 0;  ///< 0: as many as the process may use
-  /// Told now and then how many of how many points are done, from one thread at a time; false ends it. May be empty.
+  /// Called now and then with the number of points that are done and of all points, from one thread at a time; false ends it. May be empty.
   std::function<bool(std::uint64_t done, std::uint64_t all)> progress = {};
   Limits limits = {};
   /// Part `part` of `parts`, from 1, as `pipeloom sweep --shard` deals points out: those of other parts are passed over.
@@ -32,7 +32,7 @@ struct SweepPoint {
   std::string error;                           ///< one line where it did not, or is over its memory
 };
 struct Sweep {
-  std::vector<std::string> keys;     ///< what varies: "schedule", "costs.forward"
+  std::vector<std::string> keys;     ///< the keys that vary: "schedule", "costs.forward"
   std::vector<std::string> metrics;  ///< as asked for
   std::vector<SweepPoint> points;    ///< in the grid's order
   bool complete = true;              ///< false if Control::progress ended it

@@ -40,7 +40,7 @@ struct ChainJob {
 
 /// Facts about the entries of one rank, taken together.
 struct RankChains {
-  bool any = false;   ///< whether there are entries
+  bool any = false;   ///< true if there are entries
   Ticks head = 0;     ///< least
   Ticks tail = 0;     ///< least
   Ticks work = 0;     ///< all

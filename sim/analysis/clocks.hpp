@@ -21,7 +21,7 @@ struct ClockPair {
 };
 
 struct ClockOffsets {
-  /// [rank]: what its clock is ahead of the first rank's.
+  /// [rank]: how far its clock is ahead of the first rank's.
   std::vector<Ticks> offset;
   /// Largest slack of a pair that an offset is based on.
   Ticks slack = 0;
@@ -39,7 +39,7 @@ struct ClockGap {
   /// The least of all of them, from when a message can have left at the earliest to when it was there at the latest, each on its own rank's clock. Below
   /// 0 it arrives before it leaves.
   Ticks least = 0;
-  /// Messages about as early as the least that a rank stood idle for: these took what messages take, and others came whenever the rank was ready.
+  /// Messages about as early as the least that a rank waited for: these took a message's own time, and others came whenever the rank was ready.
   int waited = 0;
 };
 
@@ -64,7 +64,7 @@ struct AlignedClocks {
 
 /// Corrections of clocks, used wherever times of several ranks are read.
 struct SettledClocks {
-  /// [rank]: what is taken off; all 0 unless `moved`.
+  /// [rank]: the ticks that are taken off; all 0 unless `moved`.
   std::vector<Ticks> offset;
   bool moved = false;
   Ticks early = 0;      ///< by which the worst message arrived before it left

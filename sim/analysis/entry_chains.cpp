@@ -17,9 +17,9 @@ namespace pipeloom {
 namespace {
 
 /// Goes through all queues twice. Forwards as the engine does, but without a clock: a rank goes on until a tensor is missing, and an
-/// entry's head is when its tensors are there. Then the same visits backwards: what follows an entry is known before the entry.
+/// entry's head is when its tensors are there. Then the same visits backwards: the entries after an entry are known before it.
 ///
-/// Every rank has stretches of its own of what is read and written, more than the hardware follows: what the next visits need is
+/// Every rank reads and writes stretches of its own, more than the hardware follows: the memory that the next visits need is
 /// asked for ahead.
 class EntryChains {
  public:
@@ -167,7 +167,7 @@ class EntryChains {
     runnable_.push_back(link.consumer);
   }
 
-  /// A shared tensor is there for everybody when all its parts are.
+  /// A shared tensor is there for all stages when all its parts are.
   void publish_part(std::size_t tensor, int shared, Ticks end) {
     Parts& parts = parts_.try_emplace(tensor, Parts{0, tensors_.writers(shared)}).first->second;
     parts.latest = std::max(parts.latest, end);

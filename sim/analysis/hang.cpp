@@ -97,7 +97,7 @@ class MoveSearch {
     return move.from > move.to ? move.from - move.to : move.to - move.from;
   }
 
-  /// On every rank of the cycle: what the rank before it waits for goes up to the cursor or above it, or the cursor's entry
+  /// On every rank of the cycle: the entry that the rank before it waits for goes up to the cursor or above it, or the cursor's entry
   /// down to that or below. No other single move changes the order of the two, which alone breaks the cycle.
   [[nodiscard]] std::vector<Move> candidates(const ScheduleHang& hang) const {
     std::vector<Move> moves;

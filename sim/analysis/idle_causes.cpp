@@ -44,7 +44,7 @@ class GapWalk {
     add(sent, end, IdleCause::Cooldown, fn);
   }
 
-  /// Time of the rank's lane for what this entry sends.
+  /// Time of the rank's lane for the messages that this entry sends.
   [[nodiscard]] Ticks after_of(std::size_t first, std::size_t last) const {
     return lane_times(costs_, *timeline_.schedule, first, last).after;
   }

@@ -31,7 +31,7 @@ OpEffect QueueAccounts::extended_effect(Op op) const {
 }
 
 /// Entries one after another: each takes when it starts and gives when it ends.
-/// effect_of(op) is what an op takes and gives.
+/// effect_of(op) is the op's OpEffect.
 template <class EffectOf>
 class QueueAccounts::Account {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// A rank's account of bytes in queue order, where times decide nothing: what no copy, no receive buffer and no entry of 0 ticks touches.
-// The inside of sim/memory.hpp, whose functions ask for it.
+// A rank's account of bytes in queue order, for bytes that times do not change: those that no copy, no receive buffer and no entry of 0 ticks
+// touches. The inside of sim/memory.hpp, whose functions ask for it.
 
 #include <vector>
 

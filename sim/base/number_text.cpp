@@ -80,7 +80,7 @@ struct Parts {
   std::string_view unit;
 };
 
-/// "23.6 ms" as "23.6" and "ms". Nothing where either is missing.
+/// "23.6 ms" as "23.6" and "ms". Returns nullopt if either is missing.
 std::optional<Parts> parts_of(std::string_view text) {
   std::size_t end = 0;
   // An exponent's "e" belongs to the number only if digits follow, which no unit has.
@@ -183,7 +183,7 @@ std::string estimated_bytes_text(double bytes) {
 
 std::string percent_text(double ratio) {
   const double size = std::abs(ratio);
-  // From what one decimal shows as 0.1 on.
+  // From the value that one decimal shows as 0.1 on.
   return fmt::format("{:.{}f} %", 100 * ratio, size == 0 || size >= 0.00095 ? 1 : 2);
 }
 

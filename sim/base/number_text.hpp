@@ -19,20 +19,20 @@ struct NumberText {
   long exponent = 0;          ///< clamped to +-9999: further ones are as good as zero or overflow
 };
 
-/// Nothing for text that is no JSON number.
+/// Returns nullopt for text that is no JSON number.
 [[nodiscard]] std::optional<NumberText> split_number(std::string_view text);
 
 // Quantities as people write and read them, with their unit: "23.6ms", "80GiB", "400Gbit/s". A blank may precede the unit.
 
-/// "23.6ms", "1.5 s", "40us", "7ns": in ticks of real time, rounded to nearest. Nothing for any other text, and for times below 0 or
+/// "23.6ms", "1.5 s", "40us", "7ns": in ticks of real time, rounded to nearest. Returns nullopt for any other text, and for times below 0 or
 /// beyond kMaxTicks.
 [[nodiscard]] std::optional<FixedPoint> parse_time_literal(std::string_view text);
 
 /// "715MB", "80GiB", "512 B", the unit in any case: k, M, G, T and P are powers of 1000, Ki, Mi, Gi, Ti and Pi of 1024; rounded to a whole
-/// byte. Nothing for any other text, and for sizes below 0 or of 2^62 and more.
+/// byte. Returns nullopt for any other text, and for sizes below 0 or of 2^62 and more.
 [[nodiscard]] std::optional<Bytes> parse_bytes_literal(std::string_view text);
 
-/// "400Gbit/s", "50GB/s" (of 8 bits), powers of 1000: in bits per second, rounded. Nothing for any other text, and for rates below 0 or
+/// "400Gbit/s", "50GB/s" (of 8 bits), powers of 1000: in bits per second, rounded. Returns nullopt for any other text, and for rates below 0 or
 /// of 2^62 and more.
 [[nodiscard]] std::optional<std::int64_t> parse_rate_literal(std::string_view text);
 

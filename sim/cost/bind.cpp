@@ -56,7 +56,7 @@ class SaidOfOps {
   [[nodiscard]] Ticks part_of(Ticks whole, int slice) const {
     return costs_.slice_end.empty() ? whole : slice_share(whole, costs_.slice_end, slice);
   }
-  /// By how much what is said of I or W differs from the table.
+  /// Difference between the stated times of I or W and those of the table.
   [[nodiscard]] Ticks change_of(std::size_t kind, std::size_t slot, std::size_t unit) const {
     const Ticks said = at(own_[kind][slot], unit);
     return said == kNothing ? 0 : said - table_of(kind, slot, slice_of(unit));
@@ -105,7 +105,7 @@ class SaidOfOps {
   int microbatches_;
   int slices_;
   std::array<std::vector<Cells>, kOpKinds> own_;  // [kind][slot][unit]
-  std::array<std::vector<Cells>, 2> half_;        // what is said of B means this for its I and W
+  std::array<std::vector<Cells>, 2> half_;        // the stated times of B, as they apply to its I and W
 };
 
 }  // namespace

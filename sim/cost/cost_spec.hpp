@@ -125,7 +125,7 @@ struct TransferSpec {
   /// Of several that name a link the last counts. They override the matrix, and both override all of the above.
   std::vector<LinkException> links;
   LinkMatrix matrix;
-  Ticks rank_time = 0;  ///< what each message takes of its sender's and its receiver's compute lane
+  Ticks rank_time = 0;  ///< time that each message takes of its sender's and its receiver's compute lane
 
   [[nodiscard]] bool has_links() const { return !links.empty() || !matrix.empty(); }
 };
@@ -197,9 +197,9 @@ struct ModelSpec {
   DocumentLists documents;
   int micro_batch = 1;              ///< samples of a microbatch
   std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
-  bool sequence_parallel = true;    ///< what tensor ranks do not share goes by tokens over them
+  bool sequence_parallel = true;    ///< parts that tensor ranks do not share are split by tokens over them
   bool flash = true;                ///< attention keeps no scores
-  bool fused_experts = true;  ///< of experts' activation and weighting only what one kernel needs is kept
+  bool fused_experts = true;  ///< of experts' activation and weighting only the tensors that one kernel needs are kept
   Reduction reduction = Reduction::Exposed;
   std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>
@@ -231,7 +231,7 @@ struct CostSpec {
   ScaleSpec stage_scale;
   ScaleSpec microbatch_scale;
   TransferSpec transfer;
-  /// The place of the "costs" object, for what is missing in it.
+  /// The place of the "costs" object, for errors about missing keys.
   Where where;
 };
 

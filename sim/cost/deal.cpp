@@ -356,7 +356,7 @@ class RowDeal {
 
   const Deal& deal_;
   NumbersByKind& measured_;
-  NumbersByKind stated_;  // before any row changed them: what factors multiply
+  NumbersByKind stated_;  // before any row changed them: factors multiply these
   bool by_rank_;
   std::map<std::pair<std::size_t, std::int32_t>, std::pair<Numbers, Where>> tables_;  // [kind, microbatch]
   std::map<std::tuple<std::size_t, std::size_t, std::int32_t>, std::pair<Ticks, Where>>

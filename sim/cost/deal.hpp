@@ -3,11 +3,11 @@
 // The same run, another schedule: costs that were measured on one division of a model into stages, dealt out to another by layers.
 //
 // Rules (also docs/costs.md):
-//   ends        what the first (the last) measured stage takes more than its layers do on the fastest other stage is its embedding
+//   ends        the time of the first (the last) measured stage above that of its layers on the fastest other stage is its embedding
 //               (its head), and stays whole on the first (the last) stage.
-//   ranks       the rest is the rank's: a stage takes the share of its layers in what all layers of its rank took.
+//   ranks       the rest is the rank's: a stage takes the share of its layers in the time of all layers of its rank.
 //   rows        a time or factor without a microbatch is the stage's own time and dealt likewise; so is each microbatch of costs.table.
-//               A time in costs.exceptions is so much more or less than the stage takes, and that stays whole on the rank's first stage.
+//               The difference between a time in costs.exceptions and the stage's stays whole on the rank's first stage.
 //   torch       under FirstStage::Torch the first stage's W was measured with its I; they are told apart as on the other stages.
 //   the others  entry, scales, noise and transfers are of entries, ranks and links and stay as they are.
 
@@ -29,7 +29,7 @@ struct DealtCosts {
   std::vector<std::string> warnings;
 };
 
-/// Nothing where the numbers are for this placement: without CostSpec::layers, or where it names as many stages, and ranks that it gives are
+/// Returns nullopt if the numbers are for this placement: without CostSpec::layers, or where it names as many stages, and ranks that it gives are
 /// the placement's. Throws InputError, at the place of the number concerned, where layers, ranks and numbers do not fit each other. O(S + rows).
 [[nodiscard]] std::optional<DealtCosts> deal_out(const CostSpec& spec, const Placement& placement);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of costs.table and costs.exceptions on their way to what single ops cost.
+// Rows of costs.table and costs.exceptions on their way to the costs of single ops.
 
 #include <vector>
 

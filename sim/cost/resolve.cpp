@@ -41,7 +41,7 @@ void apply_first_stage(const CostSpec& spec, ResolvedCosts& out) {
   out.origins.emplace_back("costs.first_stage", "stage 0: nothing in I, I and W in W");
 }
 
-// The part of resolve() about durations: from what sources say to all kinds on every stage.
+// The part of resolve() about durations: from the numbers of sources to all kinds on every stage.
 
 [[noreturn]] void fail_missing(const CostSpec& spec, const KindRow& row) {
   std::string also = "it";

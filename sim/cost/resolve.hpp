@@ -1,6 +1,6 @@
 #pragma once
 
-// From what the user said to the engine's tables.
+// From the user's input to the engine's tables.
 //
 // Rules (also docs/model.md):
 //   missing durations   B = I + W; given B and W, I = B - W; given B and I, W = B - I; given only B, W = floor(B / 2)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where costs come from: sources, asked in order of trust. Each says what it knows of the kinds that those before it left open.
+// Sources of costs, asked in order of trust. Each states what it knows of the kinds that those before it left open.
 //
 // A new source is a file sim/cost/<name>.cpp that defines
 //
@@ -46,8 +46,8 @@ struct Stated {
   [[nodiscard]] bool any_duration() const;
 };
 
-/// Throws InputError, at the place of the number concerned, where what is stated does not fit the shape. `known`: what more trusted
-/// sources said; what is said again of the same is left out.
+/// Throws InputError, at the place of the number concerned, where stated numbers do not fit the shape. `known`: the numbers of more trusted
+/// sources; numbers stated again for the same are left out.
 using Source = std::optional<Stated> (*)(const CostSpec& spec, const Shape& shape, const Stated& known);
 
 /// Those of sim/cost/sources.def, the most trusted first.

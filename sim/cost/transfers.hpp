@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of resolve() about transfers: from what is said of links to what each hop of the placement takes.
+// The part of resolve() about transfers: from the input's values of links to the times of each hop of the placement.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Colours: what an op, a gap or a label looks like, for light and dark backgrounds.
+// Colours of ops, gaps and labels, for light and dark backgrounds.
 //
 // Op kinds use the hues of four colours of Okabe and Ito's set ("Color Universal Design", 2008), which people with any of the
 // common colour vision deficiencies tell apart. Colour is never the only carrier: ops have letters or numbers where

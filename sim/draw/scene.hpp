@@ -142,7 +142,7 @@ struct OwnColours {
   };
   /// Of the op at a position in the timeline.
   std::function<Colour(std::size_t)> of;
-  /// Stands in the place of the kinds; empty: the usual legend still says what is seen.
+  /// Shown in place of the kinds; empty: the usual legend.
   std::vector<LegendEntry> legend;
 };
 

@@ -79,7 +79,7 @@ class SceneBuilder {
   [[nodiscard]] Colour plain_colour(Rank rank, OpKind kind) const;
   [[nodiscard]] Colour colour_at(Rank rank, std::size_t at) const;
 
-  // scene_frame.cpp: what can be switched on.
+  // scene_frame.cpp: the parts that can be switched on.
   void add_idle_causes();
   void add_critical_path();
   void measure_memory_curves();

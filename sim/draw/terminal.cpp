@@ -282,8 +282,8 @@ class TerminalChart {
   bool shows_ops_ = true;
   bool shows_levels_ = false;
   bool shows_groups_ = false;
-  std::string group_example_;        // what the first labelled group means, for the legend
-  std::vector<LegendCells> legend_;  // what the axis had no room for
+  std::string group_example_;        // meaning of the first labelled group, for the legend
+  std::vector<LegendCells> legend_;  // cells that the axis had no room for
   std::string out_;
 };
 

@@ -13,7 +13,7 @@ struct Tokens {
   Colour line;    ///< between panels
   Colour faint;   ///< text that may be missed
   Colour
-      accent;  ///< what is chosen, has the focus or can be pressed; >= 4.5 : 1 on ground and panel, as the following
+      accent;  ///< controls that are chosen, have the focus or can be pressed; >= 4.5 : 1 on ground and panel, as the following
   Colour good;
   Colour bad;
   Colour warning;

@@ -185,7 +185,7 @@ void CursorEngine::publish(const Action& action, std::int32_t unit, Ticks end) {
   }
 }
 
-/// A part of a shared tensor, which is there when the last of them ends; then everybody who waits for it goes on.
+/// A part of a shared tensor, which is there when the last of them ends; then all ranks that wait for it go on.
 void CursorEngine::publish_part(std::size_t cell, std::int32_t unit, Ticks end) {
   Cell& sum = shared_cells_[cell];
   sum.produced = std::max(sum.produced, end);
@@ -439,7 +439,7 @@ void CursorEngine::wake_where_space() {
   num_space_waits_ = kept;
 }
 
-/// Moves the tensors under way into rings of twice the length, and wakes everybody who waits, for cells have other addresses now.
+/// Moves the tensors under way into rings of twice the length, and wakes all ranks that wait, for cells have other addresses now.
 void CursorEngine::double_rings() {
   const std::size_t old_ring = ring_mask_ + 1;
   ring_mask_ = 2 * old_ring - 1;

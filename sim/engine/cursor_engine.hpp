@@ -34,10 +34,10 @@ class CursorEngine {
   struct Times {
     Ticks* start = nullptr;
     Ticks* end = nullptr;
-    const EntryTimes* entry_times = nullptr;  // null: what costs say
+    const EntryTimes* entry_times = nullptr;  // null: the costs' durations
   };
 
-  /// A rank between two visits. What every visit touches fills one cache line.
+  /// A rank between two visits. The fields that every visit touches fill one cache line.
   struct alignas(64) Cursor {
     std::size_t next = 0;
     std::size_t end = 0;
@@ -57,7 +57,7 @@ class CursorEngine {
   /// How long rings are. Tests set it to see ranks wait for space.
   struct Rings {
     std::size_t first = 16;  ///< cells of a ring to begin with; a power of two
-    /// Cells that rings may grow to before anybody waits for space: a quarter of a second-level cache of 1 MB, the rest of which
+    /// Cells that rings may grow to before any rank waits for space: a quarter of a second-level cache of 1 MB, the rest of which
     /// cursors, actions, queues and times share.
     std::size_t cheap_cells = std::size_t{1} << 14;
   };
@@ -139,7 +139,7 @@ class CursorEngine {
   void publish_part(std::size_t cell, std::int32_t unit, Ticks end);
   void prepare_shared(const Schedule& schedule);
 
-  /// The cell of what an op of a unit waits for. Shared tensors are there for others too when one has read them.
+  /// The cell that an op of a unit waits for. Shared tensors are there for others too when one has read them.
   [[nodiscard]] const Cell& input_of(const Action& action, std::int32_t unit) const {
     return action.shared_input == kNotShared ? action.input_ring[place_of(unit)]
                                              : shared_cells_[shared_place(action.shared_input, unit)];

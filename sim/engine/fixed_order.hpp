@@ -41,7 +41,7 @@ class FixedOrder {
   /// 0 .. ranks - 1 are the ranks' ready times, `ranks` is long ago, record i is ranks + 1 + i.
   struct Step {
     std::uint32_t previous = 0;  ///< position of the record before it on its rank
-    std::uint32_t producer = 0;  ///< position of what makes its tensor
+    std::uint32_t producer = 0;  ///< position of the producer of its tensor
     std::uint32_t row =
         0;  ///< records of one row have the same delay and, but for single ops' costs, the same duration
     OpKind kind = OpKind::Forward;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How durations of one scenario are drawn: what the engines of scenarios share, so that scenario i of a seed is the same under each.
+// Draws of the durations of one scenario, shared by the engines of scenarios, so that scenario i of a seed is the same under each.
 //
 // A scenario's stream gives, where there are pauses, the moment of each rank's first one, rank by rank, then a factor for every record of
 // the fixed order (sim/engine/fixed_order.hpp). Draws are integers and one multiplication: the same on every machine.
@@ -18,7 +18,7 @@ inline constexpr int kFactorBits = 12;
 /// Factors of a duration for equal shares of all draws, in order; 1 where it does not vary.
 [[nodiscard]] std::vector<double> noise_factors(const Noise& noise);
 
-/// Where the stream of scenario `index` begins.
+/// The state at which the stream of scenario `index` begins.
 [[nodiscard]] std::uint64_t scenario_stream(std::uint64_t seed, int index);
 
 /// Knuth's linear congruential generator: its upper bits are good, and only those are used.

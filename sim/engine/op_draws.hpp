@@ -22,7 +22,7 @@ class OpDraws {
 
   /// Draws scenario `scenario` of `seed`.
   void draw(std::uint64_t seed, int scenario);
-  /// The costs of the scenario that was drawn, but for what entry_times() adds.
+  /// The costs of the scenario that was drawn, but for the times that entry_times() adds.
   [[nodiscard]] const Costs& costs() const { return drawn_; }
   /// For the run of that scenario; refers to this. Empty where durations do not depend on starts.
   [[nodiscard]] EntryTimes entry_times();

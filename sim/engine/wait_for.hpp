@@ -17,7 +17,7 @@ struct Wait {
   std::size_t tensor = 0;
 };
 
-/// Finds who was to produce each tensor and the cycle of waits. One pass over all ops.
+/// Finds the producer of each tensor and the cycle of waits. One pass over all ops.
 [[nodiscard]] ScheduleHang explain_waits(const Schedule& schedule, const std::vector<Wait>& waits,
                                          std::size_t entries_done);
 

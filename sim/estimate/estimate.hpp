@@ -92,9 +92,9 @@ enum class Category : std::uint8_t {
   UntilInput,   ///< activations that the input pass is the last to need
   UntilWeight,  ///< activations that the weights' pass needs
   Logits,  ///< of the last stage, from its forward to its backward; shared: its part of all stages', from S to T
-  Buffers,      ///< what messages are received into
+  Buffers,      ///< buffers that messages are received into
   Gathered,     ///< whole weights of sharded ones
-  Temporaries,  ///< what the passes need while they run, at their most
+  Temporaries,  ///< buffers that the passes need while they run, at their most
   Reserve,      ///< libraries' workspaces
 };
 inline constexpr std::size_t kCategories = 10;
@@ -127,7 +127,7 @@ struct Stage {
   Ticks output_ticks = 0;
   Ticks output_weight_ticks = 0;
   CategoryBytes bytes = {};
-  Bytes stash = 0;         ///< what a recomputed forward keeps
+  Bytes stash = 0;         ///< bytes that a recomputed forward keeps
   std::int64_t dense = 0;  ///< parameters that a rank holds
   std::int64_t experts = 0;
 };
@@ -148,7 +148,7 @@ struct Estimate {
   Hop between;             ///< from node to node
   Hop host;                ///< between a device and its host; no bits: the hardware does not say
   int ranks_per_node = 1;  ///< of the pipeline
-  bool has_bytes = false;  ///< whether the model has shapes, not measured times alone
+  bool has_bytes = false;  ///< true if the model has shapes, not measured times alone
 };
 
 /// `layers[s]` decoder layers on stage s; they add up to the model's. O(stages + kinds of layers).
@@ -171,7 +171,7 @@ struct ShardTimes {
   double gather = 0;     ///< seconds of the all-gather of its weights
   double reduction = 0;  ///< seconds of the reduce-scatter of its gradients
 };
-/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. Nothing below ZeRO 3. REQUIRES: setting.hardware.
+/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. All 0 below ZeRO 3. REQUIRES: setting.hardware.
 [[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage);
 
 /// Decoder layers of each stage where the input gives none: as many each if that divides; else, if it then divides, one less on the first and

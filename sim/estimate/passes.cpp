@@ -53,7 +53,7 @@ LayerTime end_time(const Setting& setting, const model::Work& work) {
   return out;
 }
 
-/// Nothing for letters without a time.
+/// Measured times of a letter's layer; all 0 for letters without a time.
 LayerTime measured(const model::Profile& profile, char letter) {
   LayerTime out;
   const auto found = profile.ticks.find(letter);

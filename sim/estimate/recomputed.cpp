@@ -56,7 +56,7 @@ const std::vector<Module>& modules_known() {
   return kModules;
 }
 
-/// Names of what runs again, each once.
+/// Names of the work that runs again, each once.
 struct Names {
   std::set<std::string_view> gemms;
   std::set<std::string_view> traffic;

@@ -20,7 +20,8 @@ class GemmGrid {
   [[nodiscard]] bool empty() const { return pairs_.empty(); }
   /// Share of the peak that C[m, n] = A[m, k] B[k, n] reaches. In m: a straight line between the logarithms of two times; below the first a product
   /// takes as long as the first, above the last it is as efficient as the last. Of pairs that were not timed: the mean of the three nearest pairs
-  /// at this m, each weighted with 1 / distance^2 in the space of logarithms. A hit: the pair was timed, and m lies on its ladder. Nothing if empty.
+  /// at this m, each weighted with 1 / distance^2 in the space of logarithms. A hit: the pair was timed, and m lies on its ladder. Returns nullopt
+  /// if the grid is empty.
   [[nodiscard]] std::optional<Found> find(double m, double k, double n) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace pipeloom::hardware {
 
-/// Sizes of an operation, all above 0; what an operation has no use for is 1.
+/// Sizes of an operation, all above 0; a size that an operation does not use is 1.
 using Shape = std::array<double, 6>;
 
 struct Found {
@@ -25,7 +25,8 @@ class ShapeTable {
   void add(const Shape& shape, double value, bool measured = false);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
-  /// The value at the shape, or the mean of the three nearest (fewer where there are no more), each weighted with 1 / distance^2. Nothing if empty.
+  /// The value at the shape, or the mean of the three nearest (fewer where there are no more), each weighted with 1 / distance^2. Returns nullopt
+  /// if the table is empty.
   [[nodiscard]] std::optional<Found> find(const Shape& shape) const;
 
  private:

@@ -85,10 +85,10 @@ enum class OverlapFlush : std::uint8_t { No, Yes };
 /// Throws ScheduleError if the schedule is of another shape.
 [[nodiscard]] Program dualpipe_blocking(std::shared_ptr<const Schedule> schedule);
 
-/// Where a receive is posted.
+/// The place where a receive is posted.
 struct ReceivePlacement {
   enum class Rule : std::uint8_t {
-    /// Where its sender ran when ranks take turns, entry by entry: what torch::lower() writes, and PyTorch's runtime issues.
+    /// At the place where its sender ran when ranks take turns, entry by entry: torch::lower() writes this, and PyTorch's runtime issues it.
     AtSender,
     /// In front of its entry, or of an earlier send to the rank it comes from if that rank has the higher number: PyTorch with
     /// deferred receives. Where activations and gradients go from one rank to the same other one (a V, two ranks with chunks)

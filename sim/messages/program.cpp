@@ -315,7 +315,7 @@ class Phases {
   bool has_forward_ = false;
 };
 
-/// Ends of a rank's activities, for walking back from a time to what set it.
+/// Ends of a rank's activities, for walking back from a time to the activity that set it.
 class RankPast {
  public:
   RankPast(const ProgramRun& run, Rank rank) : waits_(run.waits[rank.at()]) {

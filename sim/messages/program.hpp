@@ -118,7 +118,7 @@ class ProgramBuilder {
   /// Posts a batch and returns its number. An empty one is allowed and does nothing.
   std::uint32_t post(std::span<const Endpoint> endpoints);
   void wait(std::uint32_t batch);
-  /// A blocking group: post and wait. Nothing at all if there are no endpoints.
+  /// A blocking group: post and wait. Writes nothing if there are no endpoints.
   void exchange(std::span<const Endpoint> endpoints);
 
   /// REQUIRES: begin_rank was called for every rank.

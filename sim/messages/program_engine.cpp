@@ -309,7 +309,7 @@ class ProgramEngine {
   const Program& program_;
   const Schedule& schedule_;
   const Costs& costs_;
-  const EntryTimes* entry_times_;  // null: what costs say
+  const EntryTimes* entry_times_;  // null: the costs' durations
   Ticks optimizer_;
   int steps_;
   MessageFlow flow_;

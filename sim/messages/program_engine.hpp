@@ -126,7 +126,7 @@ struct MessageTotals {
   TickSum transfer;      ///< from start to end
   TickSum queued;        ///< from both ends posted to the start
   TickSum head_of_line;  ///< the part of `queued` spent after others in a queue; the rest waits for links
-  TickSum exposed;       ///< what ranks waited: transfer and queueing of idle_causes
+  TickSum exposed;       ///< time that ranks waited: transfer and queueing of idle_causes
 };
 [[nodiscard]] MessageTotals message_totals(const ProgramRun& run, const Program& program);
 

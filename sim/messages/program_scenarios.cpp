@@ -11,7 +11,7 @@
 namespace pipeloom {
 namespace {
 
-/// The path of one scenario; entries take what they took in it.
+/// The path of one scenario; entries take the times that they took in it.
 void add_path(const Program& program, const Costs& costs, const ProgramRun& run, ScenarioTimes& out) {
   const Schedule& schedule = program.schedule();
   const CriticalChain chain = critical_chain(run, program);
@@ -29,13 +29,13 @@ void add_path(const Program& program, const Costs& costs, const ProgramRun& run,
   }
 }
 
-/// Runs one scenario after another and adds up what they came to.
+/// Runs one scenario after another and adds up their results.
 class ProgramRunner {
  public:
   ProgramRunner(const Program& program, const MessageRules& rules)
       : program_(program), rules_(rules), out_(no_times_yet(program.schedule())) {}
 
-  /// Entries take what `entry_times` says, and what `costs` say where it is empty.
+  /// Entries take the times of `entry_times`, and those of `costs` where it is empty.
   void run(const Costs& costs, const EntryTimes& entry_times) {
     double busy = 0;
     const auto outcome = run_program(program_, costs, rules_, {},

@@ -40,7 +40,7 @@ KindSet with_kinds(KindSet a, KindSet b) {
   return a;
 }
 
-/// Adds what `more` says to a cause with the same key.
+/// Merges `more` into a cause with the same key.
 void merge(RootCause& into, const RootCause& more) {
   const double sum = static_cast<double>(into.amount + more.amount);
   if (into.kind == RootKind::SlowStage && sum > 0)
@@ -112,7 +112,7 @@ class RootFinder::Ledger {
     held_up_for_ = time;
   }
 
-  /// The largest first until `length` is full; what is left is the phase's.
+  /// The largest first until `length` is full; the rest is the phase's.
   [[nodiscard]] std::vector<RootCause> fill(TickSum length, IdleCause phase) const {
     std::vector<RootCause> parts;
     for (const auto& [key, entry] : entries_) {

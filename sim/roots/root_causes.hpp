@@ -111,7 +111,8 @@ inline constexpr double kLong = 0.10;
 inline constexpr std::size_t kLongestWalk = std::size_t{1} << 12;
 
 /// The idle time of all ranks by root, largest first: amounts sum exactly to the spans'. Ops of one microbatch, and kinds of one stage, are one
-/// cause. O(spans, and what they walk). `goes_on` is told after every rank what share of them is done; where it says no, nothing comes back.
+/// cause. O(spans, and the ops that they walk). `goes_on` is called after every rank with the share of them that is done; if it returns false, the
+/// result is empty.
 [[nodiscard]] std::vector<RootCause> root_causes(const RootFinder& finder,
                                                  std::span<const std::vector<IdleSpan>> idle,
                                                  const std::function<bool(double)>& goes_on = {});

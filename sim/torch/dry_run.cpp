@@ -39,7 +39,7 @@ class Steps {
   static constexpr unsigned kReceivedForward = 16;
   static constexpr unsigned kReceivedBackward = 32;
 
-  /// Moves the head over what takes no step.
+  /// Moves the head over actions that take no step.
   void skip(Rank rank) {
     std::size_t& head = heads_[rank.at()];
     while (head < lists_.row_end(rank)) {

@@ -11,7 +11,7 @@
 namespace pipeloom::torch {
 
 struct DryRun {
-  /// Row r: what rank r did in each step, a blank where it waited. Rows end with their last action, or, when stuck, with the
+  /// Row r: the action of rank r in each step, a blank where it waited. Rows end with their last action, or, when stuck, with the
   /// blanks of the last step. Empty rows unless the grid is kept.
   ActionLists grid;
   /// Steps until the last rank was done, or until none could go on.

@@ -92,7 +92,7 @@ std::size_t head_of(const ActionLists& lists, const Stuck& stuck, Rank rank) {
   return lists.row_begin(rank) + stuck.heads[rank.at()];
 }
 
-/// Index of the action in what is left of the rank's row, or kNowhere.
+/// Index of the action in the rest of the rank's row, or kNowhere.
 std::size_t find_ahead(const ActionLists& lists, const Stuck& stuck, Rank rank, Action action) {
   for (std::size_t i = head_of(lists, stuck, rank); i < lists.row_end(rank); ++i)
     if (same_work(lists.actions()[i], action)) return i;
@@ -161,7 +161,7 @@ class EditSearch {
     return std::nullopt;
   }
 
-  /// On every rank of the cycle: what is waited for goes up to the head or above it, or the head's cell down to it or below.
+  /// On every rank of the cycle: the cell that is waited for goes up to the head or above it, or the head's cell down to it or below.
   [[nodiscard]] std::vector<ListEdit> moves() const {
     constexpr std::size_t kMostFurther = 16;
     std::vector<ListEdit> out;
@@ -201,7 +201,7 @@ ActionHang explain_hang(const ActionLists& lists, const Homes& homes, const Stuc
   for (Rank rank{0}; rank < Rank(lists.ranks()); ++rank) {
     std::size_t i = head_of(lists, stuck, rank);
     if (i >= lists.row_end(rank)) continue;
-    // The part of the cell that is not ready; its need is not among what is done.
+    // The part of the cell that is not ready; its need is not done.
     for (;; ++i) {
       const auto need = need_of(lists.actions()[i], rank, homes);
       if (need && !was_done(lists, stuck, need->rank, need->action)) {

@@ -30,7 +30,7 @@ struct ListEdit {
   enum class Kind : unsigned char { Insert, Move };
   Kind kind = Kind::Move;
   Rank rank;
-  Action action;         ///< what is put in, or the first part of the cell that is moved
+  Action action;         ///< the action that is put in, or the first part of the cell that is moved
   std::size_t from = 0;  ///< of a move
   std::size_t to = 0;    ///< its place afterwards
 };

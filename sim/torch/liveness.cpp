@@ -260,8 +260,8 @@ class ResidentRows {
 
   ResidencyOptions options_;
   std::int32_t units_;
-  StageWindow resident_;  // what may stay
-  StageWindow ahead_;     // what is gathered
+  StageWindow resident_;  // stages that may stay
+  StageWindow ahead_;     // stages that are gathered
   std::vector<std::int32_t>
       gathered_as_;  // by stage: which UNSHARD of the row it was, from 1; 0 if it is not gathered
   std::vector<std::int32_t> backwards_;

@@ -1,4 +1,4 @@
-// add_send_waits(), and what PyTorch 2.15 refuses in the waits of a file.
+// add_send_waits(), and the waits of a file that PyTorch 2.15 refuses.
 
 #include "sim/torch/lowering.hpp"
 

@@ -26,7 +26,7 @@ Action send_of_receive(Action recv, const Homes& homes) {
   return recv.as(forward ? ActionKind::SendForward : ActionKind::SendBackward, *homes.peer_of(recv));
 }
 
-/// Takes out of either side what the other has not, counting repetitions.
+/// Takes out of either side the messages that the other has not, counting repetitions.
 void keep_common(Traffic& traffic, const Homes& homes) {
   std::unordered_map<std::uint64_t, int> sent;
   std::unordered_map<std::uint64_t, int> received;

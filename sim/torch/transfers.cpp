@@ -1,5 +1,5 @@
 // The passes of lowering.hpp that place messages.
-// What makes gradients wrong without an error: reduction_lints() and forward_order_lint().
+// Faults that make gradients wrong without an error: reduction_lints() and forward_order_lint().
 
 #include <fmt/format.h>
 

@@ -97,7 +97,7 @@ struct Lint {
 /// that gives nothing.
 [[nodiscard]] std::vector<Lint> swap_lints(const ActionLists& lists, const Verdict& verdict);
 
-/// Dry run of the rows of a lowered program, for which PyTorch itself has no check. REQUIRES: verdict_of() is ok. Nothing if a
+/// Dry run of the rows of a lowered program, for which PyTorch itself has no check. REQUIRES: verdict_of() is ok. Returns nullopt if a
 /// message names a stage or microbatch that has no computation, or has no other rank at its end.
 [[nodiscard]] std::optional<DryRun> dry_run_of(const ActionLists& lists, const Verdict& verdict,
                                                Receives receives = Receives::InOrder);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Idle time, by what caused it.
+// Idle time, by its causes.
 
 #include <span>
 #include <vector>

@@ -35,7 +35,7 @@ class OpSums {
  public:
   /// O(ops of the queue). Keeps no reference.
   OpSums(const Timeline& timeline, Rank rank, Lane lane, int step);
-  /// Adds what lies within [from, to) to out[index_of(kind)]; returns how many ops overlap. Ops of a group take equal parts, the first
+  /// Adds the times within [from, to) to out[index_of(kind)]; returns how many ops overlap. Ops of a group take equal parts, the first
   /// ones the ticks left over. `timeline` as in the constructor. O(log ops).
   std::size_t add(const Timeline& timeline, Ticks from, Ticks to, std::span<Ticks> out) const;
   [[nodiscard]] std::size_t memory_bytes() const {

@@ -53,8 +53,8 @@ class OpTrack::Walk {
  public:
   Walk(const OpTrack& index, Lane lane) : index_(index), lane_(lane) {}
 
-  /// Calls add(start, end, kind, of) for the ops and gap(start, end) for what lies between the entries. `until` is the end of what came
-  /// before the slice, and becomes the end of what it holds.
+  /// Calls add(start, end, kind, of) for the ops and gap(start, end) for the time between the entries. `until` is the end of the entries
+  /// before the slice, and becomes the end of those in it.
   template <class Add, class Gap>
   void operator()(Slice slice, bool ordered, Ticks& until, Add&& add, Gap&& gap) {
     const auto take = [&](const LaneEntry& entry) {

@@ -69,7 +69,7 @@ class Pyramid::Builder {
   void begin(Span span, std::size_t channels, std::size_t cells);
   /// An equal part of [start, end) for one of `of` ops: an op of an overlapped pair has 1 of 2.
   void add(Ticks start, Ticks end, std::size_t channel, std::size_t of = 1);
-  /// Nothing is in [start, end).
+  /// Marks [start, end) as a gap.
   void gap(Ticks start, Ticks end);
   [[nodiscard]] Pyramid take();
 

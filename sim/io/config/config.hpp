@@ -26,7 +26,7 @@ class GivenKeys {
 
   [[nodiscard]] bool has(KeyId id) const { return given_[id]; }
   [[nodiscard]] bool has(std::string_view path) const;
-  /// Where the input gives the key; else where it gives the nearest group around it.
+  /// The place where the input gives the key; else where it gives the nearest group around it.
   [[nodiscard]] const Where& place_of(std::string_view path) const;
 
   /// Sets the place of the input itself.
@@ -46,7 +46,7 @@ class GivenKeys {
   std::bitset<kMost> given_;
   Where root_;
   std::shared_ptr<Places> places_;
-  Places moved_;  // what differs from places_, which other configurations may share
+  Places moved_;  // the places that differ from places_, which other configurations may share
 };
 
 /// The schedule that is a file: options.file names it; ranks and microbatches are the file's.

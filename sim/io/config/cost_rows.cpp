@@ -101,7 +101,7 @@ CostRow row_of(const Value& value, const ReadContext& context, RowNumber number)
   return row;
 }
 
-/// Collects what reading of many rows warns of, to say it in one line.
+/// Collects warnings from reading many rows, to report them in one line.
 class OneWarning {
  public:
   explicit OneWarning(const ReadContext& all) : all_(all), own_{all.key, all.unit, warnings_} {}

@@ -1,4 +1,4 @@
-// Codecs of what is done to any schedule: recomputation and offloading.
+// Codecs of the changes to any schedule: recomputation and offloading.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

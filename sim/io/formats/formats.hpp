@@ -65,7 +65,7 @@ struct Format {
   bool picture = false;                 ///< Exported::picture changes it
   int bytes_per_op = 0;  ///< of text, about, for every op of every step; 0 for what does not grow with them
   bool lowers = false;   ///< Exported::lowering changes it
-  /// Of a format that is no schedule: what to do with such a file, for the error that says so.
+  /// Of a format that is no schedule: advice on such a file, for the error text.
   std::string read_instead = {};
   /// Empty if the format cannot be read. Throws InputError.
   std::function<Imported(std::string_view text, const std::string& name)> read;

@@ -1,4 +1,4 @@
-// Orders as PyTorch and those who debug it print them: a list a rank, as print(schedule.pipeline_order) and its dict give them,
+// Orders as PyTorch and its users print them: a list a rank, as print(schedule.pipeline_order) and its dict give them,
 //
 //   [0F0, 0F1, None, 0B0]            {0: [0F0, None], 1: [None, 1F0]}
 //

@@ -21,7 +21,7 @@ namespace {
 using hardware::Hardware;
 
 constexpr double kTera = 1e12;
-// Above what no device falls below: with less, times would be endless.
+// No device is below this: with less, times would be endless.
 constexpr NumberRange kEfficiency{1e-6, 1};
 constexpr NumberRange kTeraflops{1e-6, 1e6};
 constexpr NumberRange kFactor{0, 100};

@@ -139,11 +139,11 @@ void require_at_most(std::size_t limit, std::size_t size, const std::string& pat
                                               bytes_text(static_cast<Bytes>(limit))));
 }
 
-// How long the other end of a named pipe is waited for: open() itself would wait for ever.
+// Time to wait for the other end of a named pipe: open() itself would wait for ever.
 constexpr int kTries = 300;
 constexpr int kPauseMs = 10;
 
-/// Waits until somebody has the other end of a named pipe open, or had.
+/// Waits until a program has the other end of a named pipe open, or had.
 void require_writer(int fd, const std::string& path) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw InputError::cannot_read(path, std::strerror(errno));

@@ -34,7 +34,7 @@ class Value {
 
   [[nodiscard]] ValueKind kind() const { return kind_; }
   [[nodiscard]] bool is(ValueKind kind) const { return kind_ == kind; }
-  /// Where the value begins: file, line and column from 1 (columns count bytes). For a value that came from the
+  /// The place of the value's beginning: file, line and column from 1 (columns count bytes). For a value that came from the
   /// command line the file is the option, such as "--set costs.forward", and there is no line.
   [[nodiscard]] Where where() const;
   [[nodiscard]] Where where_key(std::size_t i) const;

@@ -44,7 +44,7 @@ class JsonWriter {
 
   JsonWriter& object() { return open('{', '}'); }
   JsonWriter& array() { return open('[', ']'); }
-  /// Closes what was opened last.
+  /// Closes the container that was opened last.
   JsonWriter& close() {
     if (line_ >= 0)
       end_line(line_);
@@ -181,7 +181,7 @@ class JsonWriter {
 
   TextWriter& out_;
   JsonStyle style_;
-  std::string open_;    // the brackets that close what is open
+  std::string open_;    // the brackets that close the open containers
   bool first_ = true;   // no entry yet in the innermost container
   bool keyed_ = false;  // a key waits for its value
   int line_ = -1;       // blanks that line() asked for

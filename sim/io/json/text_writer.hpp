@@ -1,6 +1,6 @@
 #pragma once
 
-// Fast text on top of a stream: what all streaming writers share.
+// Fast text on top of a stream: the base of all streaming writers.
 
 #include <array>
 #include <charconv>

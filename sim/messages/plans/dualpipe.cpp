@@ -1,4 +1,4 @@
-// DualPipe's steps, as schedules/dualpipe_steps.cpp numbers them, with what each op receives and sends.
+// DualPipe's steps, as schedules/dualpipe_steps.cpp numbers them, with the messages that each op receives and sends.
 
 #include <fmt/format.h>
 

@@ -15,7 +15,7 @@ Inbox::Inbox(const MessageTable& messages, int ranks)
 
 void Inbox::begin_rank(Rank rank) {
   end_ = begin_[rank.at() + 1];
-  // Backwards, so that each sender's first message is what stays.
+  // Backwards, so that each sender's first message is the one that stays.
   for (std::size_t i = end_; i-- > begin_[rank.at()];) next_[messages_[ids_[i]].from_rank.at()] = i;
 }
 

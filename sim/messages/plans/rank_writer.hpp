@@ -47,7 +47,7 @@ class RankWriter {
   [[nodiscard]] std::size_t next() const;
   /// Runs the entry that begins with this op. Throws ScheduleError unless it is next().
   void run(std::size_t first_op);
-  /// Runs what is left. Throws ScheduleError if that is more than R, O and L.
+  /// Runs the rest of the queue. Throws ScheduleError if that is more than R, O and L.
   void end_rank();
   void exchange(const Group& group) { out_.exchange(group.endpoints()); }
 

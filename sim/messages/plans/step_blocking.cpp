@@ -54,7 +54,7 @@ Program step_blocking(std::shared_ptr<const Schedule> schedule) {
     out.begin_rank(rank);
     const auto& list = arrivals[rank.at()];
     std::size_t next = 0;
-    // One group per step: what the rank's entry of the step sends, and what others' entries of the step send to it.
+    // One group per step: the messages that the rank's entry of the step sends, and those that others' entries of the step send to it.
     const auto receive_before = [&](Ticks step) {
       while (next < list.size() && list[next].step < step) {
         const Ticks own = list[next].step;
