@@ -27,7 +27,7 @@ struct ActivationLimit {
 [[nodiscard]] ActivationLimit activation_limit(const Params& params, const Placement& placement,
                                                const MemoryModel& memory);
 
-/// That the limit has no room on `rank` for the `needed` bytes of one microbatch, in words for who asked for the schedule `name`.
+/// That the limit has no room on `rank` for the `needed` bytes of one microbatch, in words for the user of the schedule `name`.
 [[nodiscard]] ScheduleError without_room(std::string_view name, const ActivationLimit& limit,
                                          const MemoryModel& memory, Rank rank, Bytes needed);
 

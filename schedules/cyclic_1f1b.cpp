@@ -175,7 +175,7 @@ bool accepts(const Params& params) {
   return params.chunks == 1 || !params.options.memory_limit.given();
 }
 
-/// Those of eager-1f1b where nothing limits the order of one chunk.
+/// Closed forms of eager-1f1b, for one chunk without a limit.
 std::vector<ClosedForm> closed_forms() {
   std::vector<ClosedForm> forms = eager_1f1b().closed_forms;
   for (ClosedForm& form : forms) {

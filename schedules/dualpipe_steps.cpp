@@ -95,7 +95,7 @@ void cool_down(const DualPipeRank& where, QueueBuilder& queue) {
   while (queue.has_weights()) queue.backward_weight();
 }
 
-/// In which order a rank's W's leave.
+/// The order in which a rank's W's leave.
 WeightOrder weight_order(DualPipeStyle style) {
   switch (style) {
     case DualPipeStyle::BackwardFirst:

@@ -32,7 +32,7 @@ void emit_dualpipe_steps(const DualPipeRank& where, QueueBuilder& queue);
 
 /// The makespan for halves of h ranks and n microbatches per lane: the work of the innermost rank,
 /// (2h + 1) F + (h + 1) B + h(I + W) + (2n - 2h - 1) X, plus its idle time, (h - 1)(X + F - 2W).
-/// Nothing unless B = I + W, W <= I <= F and max(F, B) <= X <= F + B. REQUIRES: n >= 2h.
+/// Nullopt unless B = I + W, W <= I <= F and max(F, B) <= X <= F + B. REQUIRES: n >= 2h.
 [[nodiscard]] Value dualpipe_makespan(int half, int microbatches, const UniformCosts& costs);
 
 }  // namespace pipeloom::schedules

@@ -42,7 +42,7 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// Of variant i.
+/// [i]: the style of kVariants[i].
 constexpr std::array<DualPipeStyle, 4> kStyles = {DualPipeStyle::Pairs, DualPipeStyle::Whole,
                                                   DualPipeStyle::BackwardFirst, DualPipeStyle::WeightsLast};
 constexpr std::array<std::string_view, 4> kVariants = {"standard", "whole-backwards", "backward-first",

@@ -20,7 +20,7 @@ struct Lane {
   Microbatch first = Microbatch(0);
 };
 
-/// Which pending W of a rank leaves first.
+/// The pending W of a rank that leaves first.
 enum class WeightOrder {
   Inputs,        ///< that of the oldest I
   Lanes,         ///< lane 0's, then by microbatch

@@ -14,7 +14,7 @@ namespace pipeloom::schedules {
 /// forward with i mod w < K keep their activations; w is the number of forwards before the rank's first backward, so ranks near
 /// the end recompute less or nothing.
 ///
-/// Of other stages than those that the option names no pass runs again.
+/// Passes of stages that the option does not name never run again.
 ///
 /// R is an entry of its own before the entry of B or I. It waits for nothing but its turn, so it runs while the gradient is
 /// still on its way.

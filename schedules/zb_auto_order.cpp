@@ -122,7 +122,7 @@ bool ZbAutoSearch::wants_forward(std::size_t rank, bool input_first) const {
   return gradient - own.clock > most_idle_ - own.idle;
 }
 
-/// How long the W's take that must run before the rank can hold one more forward.
+/// Time of the W's that must run before the rank has room for one more forward.
 Ticks ZbAutoSearch::time_to_fit(std::size_t rank) const {
   const Stage& stage = stages_[rank];
   const Bytes over = ranks_[rank].memory + stage.held - stage.limit;

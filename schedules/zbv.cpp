@@ -38,7 +38,7 @@ struct ZbvRank {
   int wanted;        ///< m <= n: steps of which no op has a microbatch below m may be left out
 };
 
-/// How often to run a step that would run `times` times, its i-th time with microbatch first + i and later ones.
+/// Number of times to run a step that would run `times` times, its i-th time with microbatch first + i and later ones.
 int clipped(const ZbvRank& at, int times, int first) {
   return std::min(times, std::max(0, at.wanted - first));
 }

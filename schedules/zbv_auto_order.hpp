@@ -79,7 +79,7 @@ struct ZbvAutoShortage {
 /// through them: ranks upwards, downwards, upwards, downwards.
 enum class ZbvPass : std::uint8_t { Forward0, Forward1, Input1, Input0, Weight0, Weight1 };
 inline constexpr std::size_t kZbvPasses = 6;
-/// Those that others wait for: all but the W.
+/// Number of passes that others wait for: all but the W.
 inline constexpr std::size_t kZbvChainPasses = 4;
 
 /// MayOverrun: a forward of chunk 0 in warm-up may still run when the first one of chunk 1 arrives, as in the program's rule for one

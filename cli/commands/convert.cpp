@@ -155,7 +155,7 @@ void convert_schedule(const ConvertOptions& options, const io::Format& format, c
                                        lowered ? &*lowered : nullptr, exported.lowering.target));
 }
 
-/// Of a file that says when every op ran: nothing is simulated.
+/// Throws InputError for options that have no use on a file of times, which is not simulated.
 void require_times_enough(const ConvertOptions& options, const io::Format& format) {
   if (!options.input.set.empty())
     throw InputError(Where{"--set"},

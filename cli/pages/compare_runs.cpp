@@ -71,7 +71,7 @@ std::string roots_lines(std::span<const pipeloom::Run* const> runs, const Compar
   return text.empty() ? text : '\n' + text;
 }
 
-/// Which idle cause changed on which rank.
+/// Changes of idle causes by rank.
 std::string causes_table(const pipeloom::Run& a, const pipeloom::Run& b, const ComparePage& page) {
   if (a.idle.empty() || b.idle.empty()) return {};
   const auto changes = cause_changes(study::cause_totals(a.idle), study::cause_totals(b.idle), page.most);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStagesShown = 64;
 
-/// Where a stage is: its rank, or both where there are two replicas, and which of the rank's stages it is.
+/// Place of a stage: its rank, or both if there are two replicas, and its number among the rank's stages.
 struct Home {
   std::vector<int> ranks;
   int chunk = 0;

@@ -29,7 +29,7 @@ std::vector<std::pair<Ticks, int>> sorted_steps(const Timeline& timeline) {
   return steps;
 }
 
-/// That step alone.
+/// Returns that step alone.
 Timeline one_step(const Timeline& timeline, int step) {
   Timeline out;
   out.schedule = timeline.schedule;

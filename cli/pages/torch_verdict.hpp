@@ -12,7 +12,7 @@
 
 namespace pipeloom::cli {
 
-/// Which run loads a file, as options say it.
+/// The run that loads a file, by the options.
 struct LoadChoices {
   std::optional<std::string> load_as;
   std::optional<std::string> target;

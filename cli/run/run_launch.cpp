@@ -28,7 +28,7 @@ namespace {
 
 namespace net = executor::net;
 
-/// How long processes that run have after one has failed.
+/// Time that the other processes have after one has failed.
 constexpr std::chrono::seconds kGrace{5};
 
 /// Tells a process that --launch local has started it, and by which process.

@@ -36,7 +36,7 @@ struct Launch {
 [[nodiscard]] Launch launch_of(const LaunchArguments& arguments,
                                const executor::net::Environment& environment);
 
-/// In a process that launch_locally() started: ends it when that one is gone, or was already.
+/// In a process that launch_locally() started: ends it when its launcher is gone, or at once if it already is.
 void end_with_launcher();
 /// In such a process, once the ranks have met: from now on rank 0 reports what happens to the others. REQUIRES: called once.
 void tell_launcher_that_all_met();

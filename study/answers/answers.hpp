@@ -90,13 +90,13 @@ struct MapQuestion {
   std::string what;
   std::string metric;
 };
-/// Where two keys vary only, y is "" and the map one row high; nothing where fewer do. `rows` compete; cells without any of them say
+/// If only two keys vary, y is "" and the map one row high; nullopt if fewer do. `rows` compete; cells without any of them say
 /// how many points there are in the whole table. O(n log n). Throws InputError for names that the result does not have, for a key
 /// named twice, and for more than kMaxContenders values of `what`.
 [[nodiscard]] std::optional<WinnerMap> winner_map(const ResultTable& table, const std::vector<Row>& rows,
                                                   const MapQuestion& question);
 
-/// How much an axis moves a metric by itself.
+/// The effect of an axis by itself on a metric.
 struct Sensitivity {
   std::string key;  ///< "ranks", or "ranks and microbatches" of a zip
   /// Mean over all groups of points that differ in this axis only (and in derived keys) of (largest - smallest), and the same relative to

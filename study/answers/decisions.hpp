@@ -31,7 +31,7 @@ struct Decisions {
   std::size_t answered = 0;       ///< environments in which each of `rows` has an answer
 };
 
-/// Nothing where `rows` differ in no axis that is given. `decided`: keys that are decisions whatever the table of keys says. An axis that moves
+/// Nullopt if `rows` differ in no axis that is given. `decided`: keys that are decisions whatever the table of keys says. An axis that moves
 /// a decision along is one. O(n log n).
 [[nodiscard]] std::optional<Decisions> decisions_of(const ResultTable& table, const std::vector<Row>& rows,
                                                     Over over, const std::vector<std::string>& decided);

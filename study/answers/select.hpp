@@ -15,7 +15,7 @@
 
 namespace pipeloom::sweep {
 
-/// Which rows an expression holds for. Names are keys (varying ones, and those of the base), metrics, 'status' and 'point'.
+/// The rows for which an expression holds. Names are keys (varying ones, and those of the base), metrics, 'status' and 'point'.
 /// A row that lacks a value which the expression names does not match.
 class RowFilter {
  public:

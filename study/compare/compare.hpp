@@ -122,7 +122,7 @@ struct PairNames {
 [[nodiscard]] std::vector<std::string> remarks(const Run& a, const Run& b, const OpComparison& ops,
                                                const PairNames& names);
 
-/// How far each rank's clock in `b` is ahead of what `a` says, relative to the others: median over its matched ops of the difference of
+/// Offset of each rank's clock in `b` ahead of `a`, relative to the other ranks: median over its matched ops of the difference of
 /// starts, less the median of all ranks. [rank of b]; 0 for ranks without matched ops.
 [[nodiscard]] std::vector<Ticks> clock_offsets(const Timeline& a, const Timeline& b,
                                                const OpComparison& comparison);

@@ -68,7 +68,7 @@ std::vector<const Run*> pointers(const Runs& sides) {
   return out;
 }
 
-/// How a metric of a run is against the baseline's.
+/// Good if a metric of a run is better than the baseline's, Bad if worse.
 Tone tone_of(const MetricRow& row, double before, double after) {
   if (row.better == Better::Neither || before == after) return Tone::Plain;
   return (after < before) == (row.better == Better::Lower) ? Tone::Good : Tone::Bad;
@@ -247,7 +247,7 @@ void add_roots(const Runs& runs, Page& page) {
       page.lead.emplace_back(Paragraph{fmt::format("{} is held back: {}.", title, roots)});
 }
 
-/// Of every measured run where the baseline predicts its ops: where the difference between the two comes from.
+/// For each measured run whose ops the baseline predicts, adds the causes of the difference between the two.
 void add_explanations(const Runs& runs, Page& page) {
   Section section{"explained", "Where the difference comes from", {}};
   for (std::size_t run = 1; run < runs.size(); ++run) {

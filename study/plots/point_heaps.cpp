@@ -16,7 +16,7 @@ std::uint64_t square_of(const PlacedPoint& point, double side) {
   return (at(point.x) << 44U) | (at(point.y) << 24U) | point.series;
 }
 
-/// Nothing if there are more than `most` heaps.
+/// Nullopt if there are more than `most` heaps.
 std::optional<std::vector<PointHeap>> heaps_of(const std::vector<PlacedPoint>& points, double side,
                                                std::size_t most) {
   std::vector<PointHeap> out;

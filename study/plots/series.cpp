@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNameText = 40;
 
-/// Of one size, around the origin, and told apart without colour.
+/// Marks of one size, around the origin, that differ without colour.
 constexpr std::array<std::string_view, 8> kShapes = {
     "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
     "M-4 -4h8v8h-8z",

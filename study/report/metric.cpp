@@ -99,7 +99,7 @@ bool has_barrier(N run) {
   return run.steps == nullptr || run.steps->rule == StepRule::Barrier;
 }
 
-/// How far the metric that the bound is about is above it.
+/// Says how far the bounded metric is above the bound.
 std::string bound_note(N run, const PageTimes& /*times*/) {
   const Metric& bounded = bounded_metric(*run.steps);
   const TickSum value = std::get<TickSum>(*bounded.get(run));

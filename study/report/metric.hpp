@@ -42,7 +42,7 @@ struct RunNumbers {
   const ScenarioSummary* scenarios = nullptr;
   const TrainingTerms* training = nullptr;  ///< of runs of a model
 
-  /// Of the metrics where these are known, else of the timeline.
+  /// Facts of the metrics if these are known, else of the timeline.
   [[nodiscard]] const TimelineFacts& facts() const;
   /// `units` of memory in bytes.
   [[nodiscard]] double in_bytes(Bytes units) const;
@@ -98,7 +98,7 @@ struct Metric {
   bool swept = false;  ///< sweeps may name it, and suites may not
   bool sometimes =
       false;  ///< not every simulated run has it: of a model, of a limit. Files leave it out or say null
-  /// Nothing where the run does not know it.
+  /// Nullopt if the run does not have it.
   std::optional<MetricValue> (*get)(const RunNumbers&) = nullptr;
 
   // The lists that it is in.
@@ -116,9 +116,9 @@ struct Metric {
   std::string (*note)(const RunNumbers&, const PageTimes&) = nullptr;
   /// The sentence that the window shows for it.
   std::string_view sentence = {};
-  /// Which of several the value is: "critical path". The report then has an object of value and name.
+  /// The one of several that the value is: "critical path". The report then has an object of value and name.
   std::string_view (*which)(const RunNumbers&) = nullptr;
-  /// The name of a metric that pages tell along with it.
+  /// The name of a metric that pages show next to it.
   std::string_view beside = {};
 };
 
@@ -128,7 +128,7 @@ struct Metric {
 [[nodiscard]] std::span<const Metric> asked_metrics();
 /// The rows that sweeps may name: these, and those of scenarios.
 [[nodiscard]] std::span<const Metric> sweep_metrics();
-/// Of `table`. Throws InputError suggesting the nearest name and listing all.
+/// The row of `table` by name. Throws InputError suggesting the nearest name and listing all.
 [[nodiscard]] const Metric& find_metric(std::string_view name, const Where& where = {},
                                         std::span<const Metric> table = asked_metrics());
 /// Null for names of no row.

@@ -28,7 +28,7 @@ namespace {
 
 /// Lines of the schema are not longer, so that it can be read.
 constexpr std::size_t kLongestLine = 125;
-/// Where schemas/report.json has the metrics, among the properties and among what is required.
+/// Places of the metrics in schemas/report.json, among the properties and among the required keys.
 constexpr std::string_view kProperties = "    \"metrics\": {},\n";
 constexpr std::string_view kRequired = "    \"metrics\"\n";
 

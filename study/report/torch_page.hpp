@@ -31,14 +31,14 @@ struct TorchFindings {
   std::string name;
   ActionLists lists;
   torch::LoadingRun run;
-  /// Of all releases, or of the one asked for, oldest first.
+  /// Verdicts of all releases, or of the one asked for, oldest first.
   std::vector<ReleaseVerdict> releases;
-  /// Of the release that the file seems to be for, run.target: the newest of those that load it and go wrong in nothing, else of
+  /// Verdict of the release that the file seems to be for, run.target: the newest of those that load it without error, else of
   /// those that load it, else of all.
   torch::Verdict verdict;
-  /// Of that release; none if it refuses the file.
+  /// Lints of that release; none if it refuses the file.
   std::vector<torch::Lint> lints;
-  /// Of the lowered form only.
+  /// Set for the lowered form only.
   std::optional<torch::DryRun> dry_run;
   /// It gets stuck only because receives keep their order: a run that posts them and goes on reaches its end, with every
   /// message where it belongs.
@@ -49,7 +49,7 @@ struct TorchFindings {
   /// Number of errors in the actions that are no computations: our verdict, since PyTorch does not check them.
   [[nodiscard]] std::size_t problems() const { return lints.size() + (hangs() ? 1 : 0); }
   [[nodiscard]] bool ok() const { return verdict.ok() && problems() == 0; }
-  /// Where the problems are ones: "" everywhere, " with FSDP", " on a communicator that keeps order (NCCL); gloo runs it".
+  /// The conditions under which the problems arise: "" everywhere, " with FSDP", " on a communicator that keeps order (NCCL); gloo runs it".
   [[nodiscard]] std::string_view where_wrong() const;
   /// True if PyTorch runs the diagnostic's op a second time without harm: a forward of the first stage in a lowered file.
   [[nodiscard]] bool is_harmless(const Diagnostic& diagnostic) const;
@@ -58,7 +58,7 @@ struct TorchFindings {
 /// The form that a format of PyTorch's holds; no value for other formats.
 [[nodiscard]] std::optional<torch::Form> torch_form_of(const std::string& format);
 
-/// Nothing unless the format is one of PyTorch's. `load` is the run that loads the file, its target aside; as the file shows if it is
+/// Nullopt unless the format is one of PyTorch's. `load` is the run that loads the file, its target aside; as the file shows if it is
 /// left out. `target` is the one release asked about; all if it is left out. Throws InputError for a text that cannot be read.
 [[nodiscard]] std::optional<TorchFindings> examine_torch(const std::string& text, const std::string& name,
                                                          const std::string& format,

@@ -229,7 +229,7 @@ class Filler {
     say("memory.limit_bytes");
   }
 
-  /// Of the rank that takes longest: under the barrier all wait for it.
+  /// Fills in the step's end of the rank that takes longest: under the barrier all wait for it.
   void fill_step_end() {
     for (int r = 0; r < placement_.ranks(); ++r) {
       std::vector<const Stage*> stages;

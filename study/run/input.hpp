@@ -26,7 +26,7 @@ struct Input {
   io::Config config;
   /// Set if the file holds a schedule; `config` then says costs, memory and step only.
   std::shared_ptr<const Schedule> schedule;
-  /// Of a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
+  /// Set for a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
   std::shared_ptr<const IdleCells> idle_cells;
   std::shared_ptr<const ActionLists> actions;
   std::string format;

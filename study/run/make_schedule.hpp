@@ -56,7 +56,7 @@ void describe_file(const Schedule& schedule, const std::string& name, io::Effect
 enum class Walk : unsigned char { Queues, Order, Messages };
 [[nodiscard]] Walk walk_of(const io::Config& config, bool has_groups_or_copies);
 
-/// How large a run is, before anything is allocated.
+/// Size of a run, before anything is allocated.
 struct RunSize {
   double ops = 0;
   double stages = 0;

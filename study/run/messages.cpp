@@ -90,7 +90,7 @@ Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::Tra
 
 namespace {
 
-/// How much the queues cost: the same program without them is as fast as its messages allow.
+/// Time lost to queues: the same program without them is as fast as its messages allow.
 Ticks lost_to_queues(const Messages& messages, const Costs& costs, Ticks makespan) {
   if (messages.rules.queue == QueueDiscipline::None) return 0;
   MessageRules free = messages.rules;

@@ -22,11 +22,11 @@ struct ModelCosts {
   std::vector<cost::Origin> origins = {};
   estimate::Setting setting;
   estimate::Estimate estimate = {};
-  /// Of the rank that takes longest.
+  /// The step's end of the rank that takes longest.
   estimate::StepEnd step_end = {};
 };
 
-/// Nothing where costs.model names none. Throws InputError, at the key concerned, where model or hardware cannot be found or read, where what
+/// Nullopt if costs.model names none. Throws InputError, at the key concerned, where model or hardware cannot be found or read, where what
 /// spreads them does not fit, or costs.layers is not for these stages; and where options.recompute names modules without a model.
 [[nodiscard]] std::optional<ModelCosts> model_costs(const io::Config& config, const Schedule& schedule);
 /// The same before the order is known: of a schedule with such needs.

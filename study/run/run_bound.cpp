@@ -40,7 +40,7 @@ std::vector<Bytes> activation_limits(const Placement& placement, const MemoryMod
   return limits;
 }
 
-/// With the limits that this schedule keeps.
+/// The search problem with the limits that this schedule keeps.
 std::optional<orders::Problem> problem_of(const Schedule& schedule, const Costs& costs,
                                           const MemoryModel& memory) {
   const Terms terms{costs, memory};

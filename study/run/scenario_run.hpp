@@ -11,8 +11,8 @@
 
 namespace pipeloom::study {
 
-/// Of a number over all scenarios: Ticks for times, double for ratios. Quantiles are by nearest rank: the smallest value that at least this
-/// share of all scenarios does not exceed, which is the value of one of them. The mean of times is rounded to the nearest tick, halves up.
+/// Mean and quantiles of a number over all scenarios: Ticks for times, double for ratios. Quantiles are by nearest rank: the smallest
+/// value that at least this share of all scenarios does not exceed, which is the value of one of them. The mean of times is rounded to the nearest tick, halves up.
 template <class Number>
 struct Quantiles {
   Number mean = 0;
@@ -44,7 +44,7 @@ struct ScenarioSummary {
 
 inline constexpr int kMostScenarios = 10'000'000;
 
-/// Which scenarios: 0 .. count - 1 of `seed`.
+/// The scenarios 0 .. count - 1 of `seed`.
 struct ScenarioChoice {
   int count = 0;  ///< 1 .. kMostScenarios
   std::uint64_t seed = 0;

@@ -35,7 +35,7 @@ struct ScheduleRow {
   std::optional<double> headroom;
   std::string held_text;
   std::string headroom_text;
-  /// Of runs of a model.
+  /// Set for runs of a model.
   std::optional<double> tokens_per_s;
   std::optional<double> mfu;
   /// makespan / lower bound - 1.

@@ -24,7 +24,7 @@ struct TrainingTerms {
   double peak = 0;             ///< FLOP/s of all devices; 0 where no device is named
 };
 
-/// Of steps that run `schedule`. One that has no backwards trains nothing.
+/// Terms of steps that run `schedule`. A schedule without backwards trains nothing.
 [[nodiscard]] TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule);
 
 /// A model's run: its times and bytes, and the terms of its training rates.

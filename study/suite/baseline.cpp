@@ -102,7 +102,7 @@ const std::string* metric_in(const CaseResult& row, const std::string& name) {
   return nullptr;
 }
 
-/// Nothing if the change is within the tolerance.
+/// Nullopt if the change is within the tolerance.
 std::optional<Change> compare_metric(const CaseResult& before, const std::string& name,
                                      const std::string& after,
                                      const std::map<std::string, Tolerance>& tolerance) {

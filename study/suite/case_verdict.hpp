@@ -10,7 +10,7 @@
 
 namespace pipeloom::study::gate {
 
-/// How bad the news of one case is, worst first. Everything but Fine fails the check.
+/// Severity of the changes of one case, worst first. Everything but Fine fails the check.
 enum class Severity : unsigned char {
   Broken,    ///< a status that the suite does not expect
   Worse,     ///< a metric moved in the wrong direction
@@ -34,7 +34,7 @@ struct CaseVerdict {
 /// One verdict per case in suite order, then one per case that is gone. Points into `result`. Changes that have been written into the
 /// baseline are listed, but no longer make a case anything but Fine.
 [[nodiscard]] std::vector<CaseVerdict> verdicts_of(const CheckResult& result);
-/// Those that are not Fine, the worst first, else in the same order.
+/// The verdicts that are not Fine, the worst first, else in the same order.
 [[nodiscard]] std::vector<CaseVerdict> failing(std::vector<CaseVerdict> verdicts);
 
 /// "+1.2 %" between two numbers, "" between anything else and from zero.
@@ -43,7 +43,7 @@ struct CaseVerdict {
 [[nodiscard]] std::string_view direction_of(const Change& change);
 /// "worse (lower is better)", "changed".
 [[nodiscard]] std::string verdict_text(const Change& change);
-/// How far the metric may move: "may move by 0.5 or 2 %"; "" without a tolerance.
+/// The allowed change of the metric: "may move by 0.5 or 2 %"; "" without a tolerance.
 [[nodiscard]] std::string tolerance_text(const CheckResult& result, const Change& change);
 
 /// One line: "makespan 39.6 -> 41.6 (+5.1 %): worse, lower is better".

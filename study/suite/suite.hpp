@@ -16,7 +16,7 @@
 
 namespace pipeloom::study {
 
-/// How far a metric may move before it counts as changed. Both are allowed at once: the wider one holds.
+/// Change of a metric up to which it counts as unchanged. Both may be set: the wider one holds.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

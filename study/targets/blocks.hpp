@@ -41,7 +41,7 @@ struct Taken {
 
 /// That embedding and head have to have weights of their own, where the model's are shared and the target refuses that beside a pipeline. "" otherwise.
 [[nodiscard]] std::string tied_need(const Taken& taken);
-/// Which models the target has, where these are few and a model is named. "" otherwise.
+/// The models that the target has, if these are few and a model is named. "" otherwise.
 [[nodiscard]] std::string family_need(const Taken& taken);
 
 /// "[[0, 7], [1, 6]]".

@@ -38,7 +38,7 @@ struct Deployment {
   [[nodiscard]] std::vector<layout::StageContent> contents() const;
 };
 
-/// Of a run that this configuration made. `schedule`: the registry's name, or "custom".
+/// The deployment of a run that this configuration made. `schedule`: the registry's name, or "custom".
 [[nodiscard]] Deployment deployment_of(const Run& run, const io::Config& config, const std::string& schedule);
 
 }  // namespace pipeloom::study

@@ -25,7 +25,7 @@ struct LayersTold {
       {};  ///< [stage]: the layers that it takes instead of the planned ones; empty where these are the same, or not known
   std::string why_own = {};     ///< why it cannot be told the plan
   WeightedWords weighted = {};  ///< of LayerWords::Weighted
-  /// Of LayerWords::Modules, where they have to be said: [stage], in model order.
+  /// Modules for LayerWords::Modules, if they have to be stated: [stage], in model order.
   std::vector<std::vector<std::string>> modules = {};
   std::string layout = {};   ///< of LayerWords::Layout: a layout string, "" if none is needed or possible
   std::string pattern = {};  ///< the same of a hybrid model: its letters, with | between stages

@@ -17,11 +17,11 @@ struct RunsAs {
   int group_size = 0;  ///< N of Megatron-LM's interleaved orders, else 0
 };
 
-/// Which of the target's own orders is the deployment's, apart from ops that its options add (R, O, L); nothing where none is. O(ops) for each
-/// that takes its numbers of chunks.
+/// The target's own order that is the deployment's, apart from ops that options add (R, O, L); nullopt if none is. O(ops) for each
+/// own order that takes its number of chunks.
 [[nodiscard]] std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deployment);
 
-/// Why none is: the size that the target's order of this schedule refuses, or that it makes another one.
+/// Why there is none: the size that the target's order of this schedule refuses, or that it makes another one.
 [[nodiscard]] std::string own_order_refusal(const Target& target, const Deployment& deployment);
 
 }  // namespace pipeloom::study

@@ -12,13 +12,13 @@ namespace pipeloom::study {
 
 // Each is one line, "" where nothing is to be said.
 
-/// Of the model and how it is spread.
+/// Refusals of the model and its parallel split.
 [[nodiscard]] std::string model_refusal(const Target& target, const Deployment& deployment);
-/// Of recomputation and copies to the host.
+/// Refusals of recomputation and copies to the host.
 [[nodiscard]] std::string options_refusal(const Target& target, const Deployment& deployment);
 /// Refusals of an order that has to come from a file: ops that a file cannot hold, or stages that a class cannot deal out.
 [[nodiscard]] std::string file_refusal(const Target& target, const Deployment& deployment);
-/// Of an own order beside everything else.
+/// Refusals of an own order together with the other options.
 [[nodiscard]] std::string own_refusal(const Target& target, const Deployment& deployment, const RunsAs& runs);
 
 }  // namespace pipeloom::study

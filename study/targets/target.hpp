@@ -22,7 +22,7 @@ struct OwnOrder {
 };
 inline constexpr int kAnyChunks = std::numeric_limits<int>::max();
 
-/// Which placements an order from a file may have.
+/// Placements that an order from a file may have.
 enum class FilePlacements : std::uint8_t {
   None,        ///< no order comes from a file
   Any,         ///< the stages are the user's to build

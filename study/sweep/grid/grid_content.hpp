@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxProducts = 1000;
 inline constexpr std::size_t kMaxDerived = 1000;
 inline constexpr std::size_t kMaxNames = 256;  ///< different keys in all expressions
 
-/// Where the values of a name that expressions use come from, in one block.
+/// Source of the values of a name in expressions, in one block.
 struct Source {
   enum class Kind : std::uint8_t {
     AxisKey,   ///< axes[axis].columns[column]

@@ -36,7 +36,7 @@ class Templates {
                                                  const Combination& combination) const;
 
  private:
-  /// Of one block.
+  /// Templates of one block.
   struct Family {
     /// Parallel to Combination::settings; without `key` for settings that the templates have already.
     std::vector<Patch> patches;

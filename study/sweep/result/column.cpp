@@ -38,7 +38,7 @@ struct Decimal {
   int decimals = 0;
 };
 
-/// Nothing for exponents and for more digits than Fixed holds.
+/// Nullopt for exponents and for more digits than Fixed holds.
 std::optional<Decimal> parse_decimal(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);

@@ -128,7 +128,7 @@ class Gaps {
   }
 
  private:
-  /// Which shards are not there, or else which file ends before the point.
+  /// Names the shards that are missing, or else the file that ends before the point.
   [[nodiscard]] std::string advice(const Parts& parts) const {
     const auto& division = parts.front()->reader.header().shard;
     std::string absent;

@@ -17,7 +17,7 @@ struct Outcome {
   Status status = Status::Ok;
   /// Value texts as the report writes them, kNoValue where a point has none, parallel to the metrics asked for; empty unless status is Ok or OverMemory.
   std::vector<std::string> metrics;
-  /// Of OverMemory, Illegal, Hang and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
+  /// The error of OverMemory, Illegal, Hang and Failed: one line, as Error::line() where it is one ("file:line:column: error: ...").
   std::string error;
 };
 

@@ -63,7 +63,7 @@ int number_in(const char* name) {
   return *value;
 }
 
-/// Which shard the environment says that this is, from 1.
+/// Number of this shard by the environment's variables, from 1.
 int automatic_index(int count) {
   for (const Launcher& launcher : kLaunchers) {
     if (environment(launcher.index).empty()) continue;

@@ -90,7 +90,7 @@ class ResultReader {
 
   [[nodiscard]] const Header& header() const;
   [[nodiscard]] ResultFormat format() const;
-  /// Of CSV the line of columns, without its end; else "".
+  /// The line of columns of a CSV file, without its end; else "".
   [[nodiscard]] const std::string& columns() const;
   /// False at the end. Throws InputError for lines that are none or end without a line break, naming the line and `sweep --resume`.
   bool next(ResultLine& out);

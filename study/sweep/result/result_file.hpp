@@ -25,7 +25,7 @@ void require_absent(const std::string& path);
 /// that was written; lines that a crash of the machine tears are dropped by Existing::Resume.
 class ResultFile {
  public:
-  /// How much of a file is sound.
+  /// The sound part of a file.
   struct Found {
     std::uint64_t lines = 0;  ///< sound lines after the header
     std::uint64_t next_point =
@@ -88,7 +88,7 @@ class PrefixWriter {
   /// The first piece that is missing.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
-  /// Of the pieces that are written.
+  /// Counts of the pieces that are written.
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// One above the last point of the written pieces; 0 before the first piece.
   [[nodiscard]] std::uint64_t end_point() const { return end_point_; }

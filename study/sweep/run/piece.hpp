@@ -26,7 +26,7 @@ struct Piece {
 /// Combinations per piece: enough pieces to keep `workers` evenly busy, few enough that their table stays under 1 MiB.
 [[nodiscard]] std::uint64_t piece_size(std::uint64_t combinations, int workers);
 
-/// Where pieces begin. Counting conditions is done once, on all threads: memory of 8 bytes per piece.
+/// Beginnings of pieces. Counting conditions is done once, on all threads: memory of 8 bytes per piece.
 class Pieces {
  public:
   /// `size`: combinations per piece, at least 1. Once `stop` is true counting ends early, and the caller must not use the rest.

@@ -6,7 +6,7 @@
 namespace pipeloom::sweep {
 namespace {
 
-/// Where the configuration says what an error about its schedule may point at.
+/// Places in the configuration to which an error about its schedule may point.
 std::string places_of(const io::Config& config) {
   std::string text;
   for (const io::Key& key : io::config_keys()) {
