@@ -92,7 +92,7 @@ struct Generator {
   std::function<bool(const Params&)> accepts = {};
   /// N where the options have none, for schedules that take one; empty means p.
   std::function<int(const Params&)> default_group_size = {};
-  /// For schedules where an option decides the chunks: fills in the one of the two that the user did not give. `chunks` is the user's value.
+  /// For schedules where an option decides the chunks: fills in those of the two that the user did not give. `chunks` is the user's value.
   /// May be empty.
   std::function<void(Params& params, std::optional<int> chunks)> complete = {};
   /// The blanks that the schedule's own framework draws (PyTorch's compute_only files have them), for these parameters and the

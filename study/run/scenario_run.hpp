@@ -12,7 +12,8 @@
 namespace pipeloom::study {
 
 /// Mean and quantiles of a number over all scenarios: Ticks for times, double for ratios. Quantiles are by nearest rank: the smallest
-/// value that at least this share of all scenarios does not exceed, which is the value of one of them. The mean of times is rounded to the nearest tick, halves up.
+/// value that at least this share of all scenarios does not exceed, which is the value of one of them. The mean of
+/// times is rounded to the nearest tick, halves up.
 template <class Number>
 struct Quantiles {
   Number mean = 0;
