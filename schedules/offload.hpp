@@ -17,7 +17,7 @@ namespace pipeloom::schedules {
 /// but never before its O.
 /// Only offloaded_slots() go: a pass of a lower chunk lives longer, as its backward comes last, so the
 /// longest-lived activations go first: the selective rule of PipeOffload (2025, arXiv 2503.01328, section 3.2). A pass keeps its
-/// activations where the copies would not hide: with fewer than `rule.min_gap` entries between its forward and its R, B or I.
+/// activations where the copies would not hide: with fewer entries than the rule's least gap between its forward and its R, B or I.
 /// REQUIRES: no structural errors, no O or L yet, not forward-only; no number of the rule is negative, and its stages are the schedule's. O(ops).
 [[nodiscard]] Schedule with_offload(const Schedule& schedule, const OffloadOption& rule = {});
 
