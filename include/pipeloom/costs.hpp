@@ -56,7 +56,7 @@ struct Costs {
   TimeUnit unit = TimeUnit::Unit;
   std::array<std::vector<Ticks>, kOpKinds> duration;
   /// Multiplies every duration of a microbatch's ops, [microbatch]; empty means 1 for all. An Explicit
-  /// group duration is not scaled: it is what the user said.
+  /// group duration is not scaled: it is as the user gave it.
   std::vector<Scale> microbatch_scale;
   /// Where each slice of a sequence ends, in shares of the whole: slice j takes the part from slice_end[j] to
   /// slice_end[j + 1] of slice_end[n]; slice_end[0] = 0. The parts are cut so that a microbatch's slices add up exactly.
@@ -70,8 +70,8 @@ struct Costs {
   std::vector<Ticks> forward_delay;
   /// The same for the gradient that B or I of the slot waits for; 0 for the last stage.
   std::vector<Ticks> backward_delay;
-  /// The part of these delays that a link is busy with sending (bytes / bandwidth, without latency); empty: none. Only links
-  /// that queue ask.
+  /// The part of these delays for which a link is busy with sending (bytes / bandwidth, without latency); empty: none. Only transfer models
+  /// whose links queue use it.
   std::vector<Ticks> forward_sending;
   std::vector<Ticks> backward_sending;
   /// Time that each message takes of its sender's compute lane before it leaves, and of its receiver's before its consumer starts. An
@@ -94,17 +94,17 @@ struct Costs {
     const Ticks base = slice_end.empty() ? whole : slice_share(whole, slice_end, op.slice());
     return (microbatch_scale.empty() ? base : scaled(base, op.microbatch())) + entry;
   }
-  /// How long op index i of the group that begins at op index `first` takes where its parts run one after another.
+  /// Duration of op index i of the group that begins at op index `first`, if its parts run one after another.
   [[nodiscard]] Ticks turn_duration(const Schedule& schedule, std::size_t first, std::size_t i) const {
     return op_duration(schedule, i) - (i == first ? 0 : entry);
   }
-  /// A part of an overlapped group, when microbatches do not matter.
+  /// A part of an overlapped group, for durations that do not depend on the microbatch.
   struct Part {
     OpKind kind = OpKind::Forward;
     Slot slot;
     friend auto operator<=>(const Part&, const Part&) = default;
   };
-  /// How long these parts take together, microbatch_scale left out, `entry` once included. With per_op they are op indices
+  /// Duration of these parts together, microbatch_scale left out, `entry` once included. With per_op they are op indices
   /// [first, first + parts).
   [[nodiscard]] Ticks parts_duration(std::span<const Part> parts, std::size_t first = 0) const;
   /// The duration of the entry made of op indices [first, last).
@@ -115,11 +115,11 @@ struct Costs {
 
  private:
   struct GroupSum;
-  /// The overlap rule on top of what the parts add up to.
+  /// The overlap rule, applied to the parts' sum.
   [[nodiscard]] Ticks overlapped(const GroupSum& group) const;
 };
 
-/// F 1, B 2, I 1, W 1, R 1, O 1, L 1, S 1, T 1 in the abstract unit, no transfers, group F + B: what an empty configuration means.
+/// F 1, B 2, I 1, W 1, R 1, O 1, L 1, S 1, T 1 in the abstract unit, no transfers, group F + B: the meaning of an empty configuration.
 [[nodiscard]] Costs default_costs(const Placement& placement);
 
 /// The same durations on every stage, `delay` on every hop between different ranks.
@@ -188,7 +188,7 @@ struct Steps {
 enum class NoiseModel : std::uint8_t {
   Constant,   ///< not at all
   Normal,     ///< times 1 + sigma z, never below 0
-  Lognormal,  ///< times exp(sigma z): what was said is the median, the mean is exp(sigma^2 / 2) of it
+  Lognormal,  ///< times exp(sigma z): the given duration is the median, the mean is exp(sigma^2 / 2) of it
   Empirical,  ///< times one of `factors`, each as likely
   Hiccup,  ///< every `period` of a rank's time, from a random moment on, the entry that runs takes `time` longer
 };
@@ -218,7 +218,7 @@ struct OpCost {
   std::optional<Scale> factor = {};
 };
 
-/// Everything that is known of a placement before an order is. Shapes: by slot, as Costs and MemoryModel say.
+/// Everything that is known of a placement before an order is. Shapes: by slot, as in Costs and MemoryModel.
 struct Terms {
   Costs costs = {};
   MemoryModel memory = {};
@@ -226,7 +226,7 @@ struct Terms {
   std::vector<OpCost> ops = {};
 };
 
-/// Costs and memory of `placement` when nothing is said of what its ops hold: default_memory().
+/// Costs and memory of `placement` when the sizes of its ops are not given: default_memory().
 [[nodiscard]] Terms uniform_terms(const Placement& placement, const UniformCosts& costs);
 
 }  // namespace pipeloom

@@ -2,8 +2,8 @@
 
 // Every error that Pipeloom's libraries throw, and all of its wording.
 //
-// Libraries throw and never print or exit; main() maps an Error to its exit code. A message says
-// what was found, what is allowed and what to do; `where()` says where: "file:line:column".
+// Libraries throw and never print or exit; main() maps an Error to its exit code. A message names
+// the fault, what is allowed and what to do; `where()` is its place: "file:line:column".
 
 #include <cstddef>
 #include <stdexcept>
@@ -60,7 +60,7 @@ class InputError : public Error {
                                  const std::vector<std::string>& valid);
   static InputError cannot_read(std::string_view path, std::string_view reason);
   static InputError exists(std::string_view path);
-  /// `need` bytes estimated, `limit` allowed; `what` is the thing that needs them.
+  /// `need` bytes estimated, `limit` allowed; `what` names the part that needs them.
   static TooLargeError too_large(std::string_view what, double need_bytes, double limit_bytes);
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Numbers about a timeline: bubbles, idle time by cause, memory, the lower bound over all orders, the critical path. All are of its first
-// step unless a function says otherwise.
+// step unless noted.
 
 #include <cstddef>
 #include <cstdint>
@@ -132,7 +132,7 @@ struct Metrics {
 [[nodiscard]] std::vector<MemoryStep> memory_curve(const Timeline& timeline, const Terms& terms, Rank rank,
                                                    int step = 0);
 
-/// Why each rank stood still, [rank], in time order; the lengths sum exactly to its idle time.
+/// Idle spans of each rank with their causes, [rank], in time order; the lengths sum exactly to its idle time.
 [[nodiscard]] std::vector<std::vector<IdleSpan>> idle_spans(const Timeline& timeline, const Terms& terms);
 
 /// The chain of ops and transfers that sets the makespan.

@@ -1,6 +1,6 @@
 #pragma once
 
-// One computation of the pipeline: what, on which stage, for which microbatch; and the indices that name these.
+// One computation of the pipeline: its kind, stage and microbatch; and the indices that name these.
 //
 // One index type per meaning, so that a stage can never be passed where a rank is wanted. All count from 0 and fit in 20 bits (see
 // kMaxIndex): an op packs into one 64-bit word.
@@ -55,8 +55,8 @@ using Replica = Index<struct ReplicaTag>;
 /// One stage of one replica: slot = replica * S + stage. Every slot lives on exactly one rank.
 using Slot = Index<struct SlotTag>;
 
-/// Letters follow PyTorch: F, B, I, W. The zero-bubble papers write B for I and BW for B; that
-/// dialect exists in text readers only.
+/// Letters follow PyTorch: F, B, I, W. The zero-bubble papers write B for I and BW for B; only
+/// text readers know that dialect.
 enum class OpKind : std::uint8_t {
   Forward,         ///< F: activations of the stage
   Backward,        ///< B: gradients of input and weights in one go
@@ -66,7 +66,7 @@ enum class OpKind : std::uint8_t {
   Offload,         ///< O: copy the activations of F to the host, on the rank's copy stream
   Reload,          ///< L: load them back before B or I, on the copy stream
   Output,  ///< S: the stage's share of the output layer, which is spread over all stages: logits and loss
-  OutputWeight,  ///< T: the same share's gradients, once all stages' S are through
+  OutputWeight,  ///< T: the same share's gradients, once all stages' S are done
 };
 
 inline constexpr std::size_t kOpKinds = 9;

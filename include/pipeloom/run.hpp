@@ -1,6 +1,6 @@
 #pragma once
 
-// A configuration, schedule file or file of times to everything that is known of its run: what the command line does, for programs.
+// From a configuration, schedule file or file of times to everything that is known of its run, for programs: what the command line does.
 //
 //   const Run run = pipeloom::run({.schedule = "zbv", .ranks = "8", .microbatches = "32"});
 //   std::cout << report_json(run);
@@ -36,8 +36,8 @@ struct MessageSummary;
 struct ModelRun;
 }  // namespace study
 
-/// A run as a user gives it: a file, and values that go on top of it. All are texts: the reader of configurations checks them
-/// and names the option that is wrong.
+/// A run as a user gives it: a file, and values that override it. All are texts: the reader of configurations checks them
+/// and its errors name the option that is wrong.
 struct Request {
   std::optional<std::string> file;            ///< configuration or schedule file, "-" for standard input
   std::optional<std::string> text;            ///< the file's text, if it was read already
@@ -53,7 +53,7 @@ struct Request {
 
 /// Limits of a run's memory and time.
 struct Limits {
-  /// Bytes; no value takes three quarters of the machine's memory.
+  /// Bytes; nullopt: three quarters of the machine's memory.
   std::optional<double> max_memory;
   /// The critical path is left out of runs with more entries than this.
   std::size_t critical_path_entries = std::size_t{1} << 22;
@@ -91,10 +91,10 @@ struct Hang {
   std::vector<std::string> remedies;
 };
 
-/// Movable, and cheap to copy but for its timeline. What a run does not know is null or empty: measured runs have times alone.
+/// Movable, and cheap to copy but for its timeline. Parts that a run does not know are null or empty: measured runs have times alone.
 struct Run {
   std::string title;  ///< its name on pages and in the window; may be ""
-  std::string file;   ///< it was read from, "" if none
+  std::string file;   ///< the file that it was read from, "" if none
   RunSource source = RunSource::Configuration;
   std::shared_ptr<const Schedule> schedule;
   Timeline timeline;
@@ -120,12 +120,12 @@ struct Run {
   /// Lines for stderr, without "warning:".
   std::vector<std::string> warnings;
 
-  /// Its costs and rules are known, and it got to its end.
+  /// True if its costs and rules are known, and it got to its end.
   [[nodiscard]] bool simulated() const { return effective != nullptr; }
 };
 
-/// Reads, makes, simulates and measures; a file of times is read. Throws InputError where the request is wrong (file, line and column
-/// named), ScheduleError where the schedule refuses, HangError where it hangs, Stopped where the limits say so.
+/// Reads, makes, simulates and measures; a file of times is read. Throws InputError if the request is wrong (file, line and column
+/// named), ScheduleError if the schedule refuses, HangError if it hangs, Stopped if a callback of the limits ends it.
 [[nodiscard]] Run run(const Request& request, const Limits& limits = {});
 
 /// The JSON text that `pipeloom simulate --json` prints. REQUIRES: run.simulated().
@@ -145,8 +145,8 @@ struct Picture {
 /// "#0072b2": the colour that pictures give ops of this kind.
 [[nodiscard]] std::string kind_colour(OpKind kind, bool dark = false);
 
-/// Writes what `pipeloom convert` would: "svg", "png", "pdf", "chrome", "timeline", "json", ... Throws InputError for names of no format,
-/// and where the run lacks what the format needs. Check `out` afterwards, as with any stream.
+/// Writes the output of `pipeloom convert`: "svg", "png", "pdf", "chrome", "timeline", "json", ... Throws InputError for names of no format,
+/// and if the run lacks parts that the format needs. Check `out` afterwards, as with any stream.
 void write(const Run& run, std::string_view format, std::ostream& out, const Picture& picture = {});
 /// The same for times that simulate() made under these terms.
 void write(const Timeline& timeline, const Terms& terms, std::string_view format, std::ostream& out,
@@ -158,7 +158,7 @@ struct ComparedMetric {
   std::string unit;  ///< "time_unit", "bytes", "ratio", "count" or "per_second"; times in ticks
   /// -1 where less is better, 1 where more is, 0 where neither.
   int better = 0;
-  std::vector<std::optional<double>> values;  ///< [run]; nothing where a run does not know it
+  std::vector<std::optional<double>> values;  ///< [run]; nullopt if a run does not know it
 };
 struct Comparison {
   std::vector<ComparedMetric> metrics;

@@ -31,7 +31,7 @@ class Placement {
   /// replica 1; S = p. (DualPipe, Chimera.)
   static Placement bidirectional(int ranks);
   /// Any map. rank_of_slot[replica * stages + stage]; its size must be stages * replicas.
-  /// A rank may hold no stage (validate() then says so). Throws InputError if a rank is out of range.
+  /// A rank may hold no stage (validate() then reports it). Throws InputError if a rank is out of range.
   static Placement custom(int ranks, int stages, int replicas, std::vector<Rank> rank_of_slot);
 
   [[nodiscard]] int ranks() const { return ranks_; }
@@ -78,8 +78,8 @@ class Placement {
 /// A group of a forward and the backward of the same microbatch on the last stage cannot overlap and runs one op after
 /// the other, as PyTorch runs it: it is two entries (the first op `in_turn`) that are written as one.
 ///
-/// A Schedule only promises that every op's stage, microbatch and slice are in range. Whether each op is
-/// there once, on its rank and in a possible order is what validate() answers.
+/// A Schedule only promises that every op's stage, microbatch and slice are in range. validate() checks that each op is
+/// there once, on its rank and in a possible order.
 class Schedule {
  public:
   [[nodiscard]] const Placement& placement() const { return placement_; }
@@ -88,7 +88,7 @@ class Schedule {
   [[nodiscard]] int microbatches() const { return microbatches_; }
   /// n, the slices that every microbatch's sequence is cut into; 1 if it is not.
   [[nodiscard]] int slices() const { return slices_; }
-  /// m n: what F, B, I and W each run per stage. A unit is one slice of one microbatch.
+  /// m n: the number of ops of each of F, B, I and W per stage. A unit is one slice of one microbatch.
   [[nodiscard]] int units() const { return microbatches_ * slices_; }
   /// k n + j for slice j of microbatch k: 0 .. units() - 1.
   [[nodiscard]] std::size_t unit_of(Op op) const {
@@ -220,7 +220,7 @@ using IdleCells = std::vector<std::vector<std::int32_t>>;
 /// An empty builder for another order of the same run: placement, microbatches, replicas and slices of `schedule`.
 [[nodiscard]] ScheduleBuilder builder_like(const Schedule& schedule);
 
-/// The same schedule with only its forwards, groups reduced to what remains of them.
+/// The same schedule with only its forwards, groups reduced to their forwards.
 [[nodiscard]] Schedule forward_only(const Schedule& schedule);
 
 /// The entries of a rank's queue as they are written, separated by one space.

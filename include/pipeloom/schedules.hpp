@@ -1,6 +1,6 @@
 #pragma once
 
-// Published schedules by name: what each needs, why it refuses some parameters, and its orders.
+// Published schedules by name: their requirements, their reasons to refuse parameters, and their orders.
 //
 //   Params params{.ranks = 4, .microbatches = 8};
 //   Schedule schedule = make_schedule("1f1b", params);
@@ -42,7 +42,7 @@ class OptionSet {
 /// "memory_limit": the activations that a rank may hold, for schedules whose order keeps a limit. At most one is given.
 struct MemoryLimit {
   std::optional<Bytes> bytes = {};
-  std::optional<Scale> microbatches = {};  ///< in units of 1e-9 of what one microbatch holds
+  std::optional<Scale> microbatches = {};  ///< in units of 1e-9 of one microbatch's activations
   [[nodiscard]] bool given() const { return bytes || microbatches; }
   friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
 };
@@ -61,7 +61,7 @@ class GroupSize {
   [[nodiscard]] bool is_list() const { return !sizes_.empty(); }
   /// Empty for a number.
   [[nodiscard]] const std::vector<int>& sizes() const { return sizes_; }
-  /// The number that says the same: of 5, 5, 3 it is 5; nullopt if only a list says it.
+  /// The equivalent number: of 5, 5, 3 it is 5; nullopt if only a list gives the same groups.
   [[nodiscard]] std::optional<int> number() const {
     for (std::size_t i = 0; i < sizes_.size(); ++i)
       if (sizes_[i] > sizes_.front() || (sizes_[i] < sizes_.front() && i + 1 < sizes_.size()))
@@ -147,8 +147,8 @@ struct Params {
   friend bool operator==(const Params&, const Params&) = default;
 };
 
-/// Requirements of a schedule, as data, so that the command line, the window and error texts explain them alike. All of them are
-/// checked by refusal(), which also says which of them is broken.
+/// Requirements of a schedule, as data, so that the command line, the window and error texts explain them alike. refusal() checks them,
+/// and names the one that is broken.
 struct Requirements {
   int min_ranks = 1;
   bool even_ranks = false;
@@ -156,7 +156,7 @@ struct Requirements {
   int min_chunks = 1;
   int max_chunks = 1;
   int default_chunks = 1;
-  std::string chunks_text = {};  ///< for people, where these numbers do not say it: "two per wave"
+  std::string chunks_text = {};  ///< for people, where these numbers do not express it: "two per wave"
   bool even_microbatches = false;
   /// "m >= 2 p" and the like: m must be at least min_microbatches_per_rank * p + min_microbatches_offset (and
   /// 1).
@@ -174,7 +174,7 @@ struct Requirements {
   int default_updates = 1;
   /// Text for people: the memory limit of such a schedule where neither options.memory_limit nor MemoryModel::limit gives one.
   std::string default_memory_limit = "ranks microbatches";
-  /// The order depends on what ops cost and hold: another cost is another schedule.
+  /// The order depends on the times and sizes of ops: other costs make another schedule.
   bool needs_terms = false;
   /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
   bool slow_search = false;
@@ -209,19 +209,19 @@ struct ScheduleInfo {
 // `name` is a schedule's name or alias in the following: first as spelt (case ignored), then with '-' and '_' ignored where that is
 // unique. An alias may bring its framework's defaults. All throw InputError for names of no schedule, suggesting the nearest.
 
-/// The parameters with what they leave open filled in: an alias's defaults, and `chunks` where `chunks_given` is false.
+/// The parameters with the missing ones filled in: an alias's defaults, and `chunks` where `chunks_given` is false.
 [[nodiscard]] Params complete_params(std::string_view name, Params params, bool chunks_given = true);
 
 /// Why these parameters are refused, with the nearest legal values of the offending one; "" if they are not.
 [[nodiscard]] std::string refusal(std::string_view name, const Params& params);
 
-/// Where the stages are. Throws ScheduleError with refusal()'s text.
+/// The placement of the stages. Throws ScheduleError with refusal()'s text.
 [[nodiscard]] Placement placement_of(std::string_view name, const Params& params);
 
-/// The order of every rank's ops, with recomputation, offloading or the forwards alone where the options say so. `terms` are those of
+/// The order of every rank's ops, with recomputation, offloading or the forwards alone where the options ask for them. `terms` are those of
 /// placement_of(name, params): schedules with Requirements::needs_terms find their order for them; null means default_costs() and
-/// default_memory(). Throws ScheduleError with refusal()'s text, or where no order keeps the limit; InputError for options.file, and
-/// for stages of recomputation or offloading that the run has not.
+/// default_memory(). Throws ScheduleError with refusal()'s text, or if no order keeps the limit; InputError for options.file, and
+/// for stages of recomputation or offloading that the run does not have.
 [[nodiscard]] Schedule make_schedule(std::string_view name, const Params& params,
                                      const Terms* terms = nullptr);
 

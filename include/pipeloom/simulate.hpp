@@ -60,7 +60,7 @@ struct Span {
 struct Diagnostic {
   /// "misplaced", "duplicate", "missing-forward", "missing-backward", "missing-weight", "mixed-backward",
   /// "backward-before-forward", "weight-before-input" (or without it), "dependent-group", "slice-order", "recompute-order", "copy-order", "idle-rank", "hang"; "more"
-  /// closes a list of a thousand and says how many it leaves out.
+  /// closes a list of a thousand and gives the number left out.
   std::string code;
   /// Its place: rank, position of the entry in its queue, op index; `op` is meaningless for a missing op, whose `rank` is
   /// where it should be.
@@ -105,7 +105,7 @@ struct WaitGraph {
 /// if that is in no queue it is missing and `on` is the rank itself. `done` counts entries.
 using ScheduleHang = WaitGraph<Op>;
 
-/// How the schedule hangs, if it does. Costs nothing but the visit of every entry.
+/// How the schedule hangs; nullopt if it does not. O(ops).
 [[nodiscard]] std::optional<ScheduleHang> find_hang(const Schedule& schedule);
 
 }  // namespace pipeloom

@@ -14,7 +14,7 @@
 
 namespace pipeloom {
 
-/// How a long computation is watched and ended.
+/// Threads, progress, limits and part of a long computation.
 struct Control {
   int threads = 0;  ///< 0: as many as the process may use
   /// Called now and then with the number of points that are done and of all points, from one thread at a time; false ends it. May be empty.
@@ -28,7 +28,7 @@ struct Control {
 struct SweepPoint {
   std::vector<std::string> settings;  ///< [key]: JSON text of the value
   std::string status;  ///< "ok", "illegal", "deadlock", "over_memory", "failed"; "" if it was not evaluated
-  std::vector<std::optional<double>> metrics;  ///< [metric]; times in the run's unit; nothing unless it ran
+  std::vector<std::optional<double>> metrics;  ///< [metric]; times in the run's unit; nullopt unless it ran
   std::string error;                           ///< one line where it did not, or is over its memory
 };
 struct Sweep {
@@ -38,8 +38,8 @@ struct Sweep {
   bool complete = true;              ///< false if Control::progress ended it
 };
 
-/// Runs every point of a grid, which is JSON text as docs/sweeps.md says; `path` is what errors call it, and what relative names of files
-/// start from. Throws InputError where the grid or the part is wrong; what is wrong with a point is that point's status.
+/// Runs every point of a grid, which is JSON text (docs/sweeps.md); errors name it `path`, and relative names of files
+/// start from its folder. Throws InputError if the grid or the part is wrong; a fault of a point is that point's status.
 [[nodiscard]] Sweep run_sweep(std::string_view grid, const std::string& path = "grid",
                               const Control& control = {});
 

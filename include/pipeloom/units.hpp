@@ -42,7 +42,7 @@ struct FixedPoint {
 };
 
 /// Reads decimal text such as "1.25", "3" or "2.5e-3" as `text * scale`, rounded to nearest.
-/// REQUIRES: scale is a power of ten >= 1. Returns nothing for text that is no JSON number, for NaN
+/// REQUIRES: scale is a power of ten >= 1. Returns nullopt for text that is no JSON number, for NaN
 /// and infinities, and when the result's magnitude reaches 2^62.
 [[nodiscard]] std::optional<FixedPoint> parse_fixed(std::string_view text, std::int64_t scale);
 
@@ -52,7 +52,7 @@ struct FixedPoint {
 /// Exact decimal text of `ticks` in `unit`, always with a decimal point: "33.0", "0.125".
 [[nodiscard]] std::string format_ticks(Ticks ticks, TimeUnit unit);
 
-/// Writes what format_ticks returns at `out` and returns one past the last character.
+/// Writes the text of format_ticks at `out` and returns one past the last character.
 /// REQUIRES: room for kMaxTicksText characters. Does not allocate: timelines of millions of ops
 /// stream through it.
 char* write_ticks(char* out, Ticks ticks, TimeUnit unit);

@@ -43,7 +43,7 @@ class SaidOfOps {
  private:
   static_assert(kWeightHalf == kInputHalf + 1);
   static constexpr Ticks kNothing = -1;
-  using Cells = std::vector<Ticks>;  // [unit], or empty: nothing is said
+  using Cells = std::vector<Ticks>;  // [unit], or empty: not given
 
   static Ticks at(const Cells& cells, std::size_t unit) { return cells.empty() ? kNothing : cells[unit]; }
   [[nodiscard]] int slice_of(std::size_t unit) const {

@@ -53,8 +53,8 @@ void apply_first_stage(const CostSpec& spec, ResolvedCosts& out) {
                               row.cost_key, row.letter, also));
 }
 
-/// Fills `out.stage_duration`, `out.origins` and `out.warnings`. Throws InputError for a kind that runs and of which no source says
-/// anything.
+/// Fills `out.stage_duration`, `out.origins` and `out.warnings`. Throws InputError for a kind that runs and has no duration from any
+/// source.
 void take_durations(const CostSpec& spec, const Shape& shape, Stated said, ResolvedCosts& out) {
   out.origins = std::move(said.origins);
   out.warnings = std::move(said.warnings);
@@ -169,7 +169,7 @@ void check_products(const CostSpec& spec, const Costs& costs, const std::vector<
     throw InputError(
         spec.where,
         "costs.exceptions: a factor makes a duration overflow; use smaller numbers or a larger time unit");
-  // A B follows from its halves where these are said: its own time, and by how much each differs.
+  // A B follows from its halves where these are given: its own time, and by how much each differs.
   const Ticks summand = std::max(*larger, said);
   const Wide longest_op = ops.empty() ? Wide{summand} : Wide{3} * summand;
   const Scale largest = costs.microbatch_scale.empty()
@@ -238,7 +238,7 @@ void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedC
   apply_scales(spec, out, placement, overlap.duration);
 }
 
-/// Explicit group durations below the longest part are taken, but said.
+/// Explicit group durations below the longest part are taken, with a warning.
 void warn_about_short_groups(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
   if (out.costs.overlap.rule != OverlapRule::Explicit || !schedule.has_groups()) return;
   std::size_t count = 0;

@@ -6,7 +6,7 @@
 //
 //   std::optional<Stated> <name>(const CostSpec& spec, const Shape& shape, const Stated& known)
 //
-// and a line in sim/cost/sources.def. It returns nothing where it has nothing to say.
+// and a line in sim/cost/sources.def. It returns nullopt if it states nothing.
 
 #include <array>
 #include <optional>
@@ -53,7 +53,7 @@ using Source = std::optional<Stated> (*)(const CostSpec& spec, const Shape& shap
 /// Those of sim/cost/sources.def, the most trusted first.
 [[nodiscard]] std::span<const Source> sources();
 
-/// All that they say of this shape. O(stages) for each.
+/// All that they state of this shape. O(stages) for each.
 [[nodiscard]] Stated ask(std::span<const Source> sources, const CostSpec& spec, const Shape& shape);
 
 }  // namespace pipeloom::cost

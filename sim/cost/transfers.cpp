@@ -39,7 +39,7 @@ struct Wire {
   }
 };
 
-/// The link between two ranks: what is said of all, of their nodes, in the matrix, of the link itself, each above the one before.
+/// The link between two ranks: values of all links, of those of their nodes, of the matrix and of the link itself, each overriding those before.
 Wire wire_between(const TransferSpec& spec, Rank from, Rank to) {
   Wire wire{spec.link, spec.bytes};
   if (spec.ranks_per_node)

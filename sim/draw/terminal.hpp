@@ -5,7 +5,7 @@
 //   rank 0  F0F1F2F3............B0--F4B1--
 //   rank 1  ..F0F1F2......B0--F3B1--F4..
 //
-// A letter says the kind, digits the microbatch where they fit; `-` fills up an op. `X8/3==` is a group of overlapped ops, such as F8
+// A letter is the kind, digits the microbatch where they fit; `-` fills up an op. `X8/3==` is a group of overlapped ops, such as F8
 // with B3, `X===` where the numbers do not fit. `.` is idle. A column that several ops share shows how busy it is.
 
 #include <cstdint>

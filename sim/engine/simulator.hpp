@@ -57,7 +57,7 @@ class Simulator {
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                                  const std::vector<Ticks>& ready = {});
 
-  /// Also writes start[i] and end[i] of op index i. With `entry_times` entries take what it says. REQUIRES: both spans have
+  /// Also writes start[i] and end[i] of op index i. With `entry_times` entries take its times. REQUIRES: both spans have
   /// schedule.num_ops() elements; no time passes kMaxTicks by what entry_times adds.
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                                  std::span<Ticks> start, std::span<Ticks> end,
@@ -68,7 +68,7 @@ class Simulator {
   std::unique_ptr<State> state_;
 };
 
-/// A cheap bound: no time of one step can pass kMaxTicks. Where it says no, times may still fit; Simulator looks closer then.
+/// A cheap bound: true if no time of one step can pass kMaxTicks. If it is false, times may still fit; Simulator looks closer then.
 [[nodiscard]] bool times_fit_easily(const Schedule& schedule, const Costs& costs);
 
 /// A schedule with its times for `steps.count` steps. Throws ScheduleError describing the wait cycle if it hangs,

@@ -131,7 +131,7 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   const bool whole = recomputes_all(setting);
   const auto stays = kept(whole ? Recomputation::Full : Recomputation::None, setting.modules);
   LayerBytes out;
-  // Where some passes keep all, a pass holds all of it, and that it recomputes says what it has until then.
+  // Where some passes keep all, a pass holds all of it; `stash` is the part that a recomputed pass holds until its recomputation.
   const bool keeps_some = whole && setting.keeps_some;
   add_tensors(keeps_some ? all : stays, out);
   // Gradients that the input pass leaves for the weights' pass take the place of what it frees.

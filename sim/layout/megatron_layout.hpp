@@ -65,7 +65,7 @@ struct LayoutModel {
 [[nodiscard]] std::vector<StageContent> contents_of(const MegatronLayout& layout, int ranks,
                                                     const LayoutModel& model = {});
 
-/// Why no layout string can say this placement, or "": stage k must be on rank k mod p, in one replica.
+/// Why no layout string can express this placement, or "": stage k must be on rank k mod p, in one replica.
 [[nodiscard]] std::string layout_refusal(const Placement& placement);
 
 }  // namespace pipeloom::layout

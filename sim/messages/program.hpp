@@ -1,8 +1,8 @@
 #pragma once
 
-// A program: what every rank does, message by message, so that a machine (or the program engine) can run it.
+// A program: the instructions of every rank, message by message, so that a machine (or the program engine) can run it.
 //
-// A schedule says in which order ops run; a program adds when each tensor that crosses ranks is sent, received and waited for. It
+// A schedule gives the order of ops; a program adds when each tensor that crosses ranks is sent, received and waited for. It
 // is made from a schedule by a message plan (sim/messages/message_plans.hpp, or a schedule's own) and holds, per rank, a list of
 // instructions:
 //

@@ -102,7 +102,7 @@ using ProgramHang = WaitGraph<NeededMessage>;
 /// Runs steps.count steps. Under the barrier rule all steps are the first one, shifted by makespan + optimizer; under
 /// post-validation each rank goes on with the next step by itself, its queues still filled.
 /// REQUIRES: check_program() finds nothing but mispairing; costs fit the placement. O(instructions), times their logarithm with
-/// shared links. Throws InputError if a time would pass kMaxTicks. With `entry_times` entries take what it says.
+/// shared links. Throws InputError if a time would pass kMaxTicks. With `entry_times` entries take its times.
 [[nodiscard]] std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const Costs& costs,
                                                                 const MessageRules& rules,
                                                                 const Steps& steps = {},

@@ -236,7 +236,7 @@ void RootFinder::find_norms() {
     for (std::size_t stage = 0; stage < stages; ++stage) {
       const Ticks own = lower_median(took[row][stage]);
       norms_[row].second[stage].own = own;
-      if (own > 0) of_stages.push_back(own);  // a stage without such work says nothing about it
+      if (own > 0) of_stages.push_back(own);  // a stage without such work does not count
     }
     const Ticks others = lower_median(of_stages);
     for (Norm& norm : norms_[row].second) norm.others = others;

@@ -41,7 +41,7 @@ struct RootCause {
   Rank from{-1};     ///< Message; Unexplained: the rank that stood still
   Rank to{-1};       ///< Message; the same as `from` where it took time of the rank's own
   double ratio = 1;  ///< SlowStage: of their durations to the others'
-  /// SlowStage, LongOp and Order: the op that says most, by index; LongOp over several stages: kNoOp.
+  /// SlowStage, LongOp and Order: the op with the largest share, by index; LongOp over several stages: kNoOp.
   std::size_t op = kNoOp;
   /// Of root_causes(): where the largest part of it lies, a span of that rank's.
   std::size_t span = 0;
@@ -51,7 +51,7 @@ struct RootCause {
 
 /// "stage 3, 1.6 x the others", "microbatch 5", "2B5", "messages 1 to 2", "warmup": a few words; phases have the names of idle causes.
 [[nodiscard]] std::string short_text(const RootCause& root, const Schedule& schedule);
-/// "B and F of stage 3 take 1.6 x as long as the others'": says what it is.
+/// "B and F of stage 3 take 1.6 x as long as the others'": a sentence.
 [[nodiscard]] std::string long_text(const RootCause& root, const Schedule& schedule);
 
 /// Goes back from gaps to their causes.

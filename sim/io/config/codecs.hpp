@@ -1,6 +1,6 @@
 #pragma once
 
-// Codecs: how values of one kind are read, written and patched, and what they look like.
+// Codecs: how values of one kind are read, written and patched, and their form.
 
 #include <functional>
 #include <optional>

@@ -53,7 +53,7 @@ class GivenKeys {
 inline constexpr std::string_view kCustomSchedule = "custom";
 
 struct Config {
-  /// The name as typed; which schedule that is, schedules::find says. Empty when a schedule file takes its place.
+  /// The name as typed; schedules::find finds its schedule. Empty when a schedule file takes its place.
   std::string schedule;
   int ranks = 0;         ///< p; 0 when a schedule file takes its place
   int microbatches = 0;  ///< m; likewise

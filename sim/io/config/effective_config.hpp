@@ -1,6 +1,6 @@
 #pragma once
 
-// A configuration as it holds: what was given, every default and what follows from both.
+// A configuration as it holds: the given values, every default and the values that follow from both.
 
 #include <map>
 #include <string>
@@ -23,16 +23,16 @@ struct EffectiveConfig : Config {
   std::vector<cost::Origin> origins;
 };
 
-/// Fills in costs, memory and steps as they are for this schedule: `given` is what the user said, the others what followed from it.
+/// Fills in costs, memory and steps as they are for this schedule: `given` is the user's input, the others follow from it.
 /// `resolved`, `costs` and `memory` are of `given`; resolved.costs is not looked at.
 void take_resolved(EffectiveConfig& config, const Config& given, const cost::ResolvedCosts& resolved,
                    const Costs& costs, const MemoryModel& memory, const Schedule& schedule);
 
-/// Adds where the values of `given` came from to what config.origins says already, in the order of the keys: defaults of the input, then
+/// Adds the origins of the values of `given` to config.origins, in the order of the keys: defaults of the input, then
 /// `resolved`. Keys that do not hold have no origin.
 void collect_origins(EffectiveConfig& config, const Config& given, const std::vector<cost::Origin>& resolved);
 
-/// The value of key or group `path` as JSON, of a group the keys that say another thing than a configuration without them. "" if none does.
+/// The value of key or group `path` as JSON, of a group the keys that differ from a configuration without them. "" if none does.
 [[nodiscard]] std::string changed_text(std::string_view path, const Config& config);
 
 /// Path -> JSON of every key that is given, or has another value than a configuration without it; set one after another they give the same

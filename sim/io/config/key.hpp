@@ -44,7 +44,7 @@ enum class KeyType : unsigned char {
   Documents,   ///< an array of lengths, or an array of such arrays, one per microbatch
   Recompute,   ///< "none", "full" or an object
   Offload,     ///< "none", "all" or an object
-  Rows,        ///< an array of rows that say what single ops take, or the name of a file of them
+  Rows,        ///< an array of rows with the costs of single ops, or the name of a file of them
   Noise,       ///< an object: {"model": "lognormal", "sigma": 0.03}
   Links,       ///< an array of links between two ranks, or matrices of all
 };

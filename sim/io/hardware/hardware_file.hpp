@@ -13,8 +13,8 @@
 
 namespace pipeloom::io {
 
-/// The hardware that an object of a document describes. Throws InputError for unknown keys, numbers out of range, and what is missing: a device
-/// that is `like` no preset says its memory, its matrix rate, NVLink and network.
+/// The hardware that an object of a document describes. Throws InputError for unknown keys, numbers out of range, and missing keys: a device
+/// that is `like` no preset must give its memory, its matrix rate, NVLink and network.
 [[nodiscard]] hardware::Hardware read_hardware(const Value& value);
 
 /// "a100" "b200" ..., in alphabetical order.

@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON that is written as it is said: objects, arrays, keys and values, with the commas, brackets and line ends in between.
+// JSON that is written call by call: objects, arrays, keys and values, with the commas, brackets and line ends in between.
 
 #include <concepts>
 #include <cstdint>
