@@ -1,4 +1,4 @@
-"""Examples in docstrings and in docs/python.md run and print what they say."""
+"""Examples in docstrings, in README.md and in docs/python.md run and print what they say."""
 
 import doctest
 import importlib
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("module", ["_api", "_run", "_source", "_results"])
@@ -16,12 +16,13 @@ def test_docstrings(module: str) -> None:
     assert found.failed == 0
 
 
-def test_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "examples"), [("README.md", 3), ("docs/python.md", 20)])
+def test_page(page: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A fence ends what an example prints, as an empty line does.
-    text = PAGE.read_text().replace("\n```", "\n\n```")
+    text = (ROOT / page).read_text().replace("\n```", "\n\n```")
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    test = doctest.DocTestParser().get_doctest(text, {}, "docs/python.md", str(PAGE), 0)
-    assert len(test.examples) >= 20
+    test = doctest.DocTestParser().get_doctest(text, {}, page, str(ROOT / page), 0)
+    assert len(test.examples) >= examples
     runner.run(test)
     assert runner.failures == 0
