@@ -171,7 +171,7 @@ class Action {
 };
 
 /// One row of actions per rank over one flat array. A *cell* is one action, or the parts of an overlapped group (all but
-/// the last are joined). Nothing is promised about the order: a file may say anything.
+/// the last are joined). The order is not checked: a file may hold any.
 class ActionLists {
  public:
   ActionLists() = default;

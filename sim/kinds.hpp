@@ -64,8 +64,8 @@ enum class PassState : std::uint8_t {
 struct PassStep {
   PassState from = PassState::Open;
   PassState or_from = PassState::Open;         ///< another that will do; the same if there is none
-  std::optional<PassState> to = std::nullopt;  ///< nothing: it stays, or (F) depends on what follows
-  bool from_host = false;                      ///< what the pass holds is on the host before
+  std::optional<PassState> to = std::nullopt;  ///< nullopt: it stays, or (F) depends on the ops that follow
+  bool from_host = false;                      ///< the pass's bytes are on the host before
   bool to_host = false;                        ///< and after the op
 };
 
@@ -94,7 +94,7 @@ struct KindRow {
   bool may_overlap = true;  ///< may be in a group
 
   TensorAt waits_for =
-      {};  ///< a gradient After the last stage is what turning_kind() says; an activation Before the first is there
+      {};  ///< a gradient After the last stage is that of turning_kind(); an activation Before the first is there
   TensorAt makes = {};
   /// Ops of its pass whose result it uses if they are there, the nearest first.
   KindList uses = {};
@@ -346,7 +346,7 @@ inline constexpr std::array<int, kOpKinds> kStepToProducer = [] {
   for (const KindRow& row : kKinds) steps[index_of(row.kind)] = step_to(row.waits_for.stage);
   return steps;
 }();
-/// From an op's stage to the one that waits for what it makes: 1 for F, -1 for B and I, else 0.
+/// From an op's stage to the one that waits for its output: 1 for F, -1 for B and I, else 0.
 inline constexpr std::array<int, kOpKinds> kStepToConsumer = [] {
   std::array<int, kOpKinds> steps{};
   for (const KindRow& maker : kKinds)

@@ -4,12 +4,12 @@
 //
 // u counts units: microbatches, or their slices (Schedule::unit_of), U of them.
 //
-//   [0, U)                 model inputs, always there: what F of stage 0 waits for
+//   [0, U)                 model inputs, always there: F of stage 0 waits for them
 //   U + s U + u            output of F(s,u)
 //   U + (S + s) U + u      gradient that B or I of (s,u) sends back
 //   U + 2 S U + u          results that no op waits for (W, R, O, L)
-//   2 U + 2 S U + u        sum over what S of all stages write (Schedule::shares_output)
-//   3 U + 2 S U + u        sum over what T of all stages write
+//   2 U + 2 S U + u        sum over the outputs of S of all stages (Schedule::shares_output)
+//   3 U + 2 S U + u        sum over the outputs of T of all stages
 //
 // Every op waits for one tensor and writes one; both are `base + unit` with a base that depends on the op's kind and stage alone. A tensor has one
 // writer and one reader, but for the shared ones: a sum has a part from every stage and is there when all are, and all stages read it, and the

@@ -130,7 +130,7 @@ LowerBound lower_bound(const Schedule& schedule, const Costs& costs, const Steps
 
 namespace {
 
-/// Entries of one stage and kind mostly share head and tail: what is merged here need not be sorted.
+/// Entries of one stage and kind mostly share head and tail: those that are merged here need not be sorted.
 void add(const ChainJob& job, std::vector<ChainJob>& jobs) {
   constexpr std::size_t kRecent = 8;
   const std::size_t oldest = jobs.size() - std::min(jobs.size(), kRecent);

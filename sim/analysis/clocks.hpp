@@ -58,7 +58,7 @@ struct AlignedClocks {
 [[nodiscard]] AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps);
 
 /// By how much messages allow any of these offsets to be another, as all ranks that they tie to the first one go: the larger of how much more and how
-/// much less it may be. What arrives early under them all the same counts as if it did not. O(ranks gaps).
+/// much less it may be. Messages that still arrive early count as if they did not. O(ranks gaps).
 [[nodiscard]] Ticks spread_of_offsets(int ranks, std::span<const ClockGap> gaps,
                                       std::span<const Ticks> offset);
 

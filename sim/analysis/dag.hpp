@@ -1,7 +1,7 @@
 #pragma once
 
-// The dependency graph of a schedule: the independent reference for the engine and for what walks the queues (bounds, critical path, slack
-// in sim/analysis/entry_edges.hpp), which tests compare with paths over it, and what DOT pictures show.
+// The dependency graph of a schedule: the independent reference for the engine and for code that walks the queues (bounds, critical path, slack
+// in sim/analysis/entry_edges.hpp), which tests compare with paths over it, and the graph that DOT pictures show.
 //
 // Vertices 0 .. E-1 are the entries in queue order, rank by rank; E is the source, E+1 the sink. Edges: source ->
 // first entry of each rank, entry -> next entry of its rank, last entry -> sink, and producer -> consumer for each

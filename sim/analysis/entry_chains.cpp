@@ -57,7 +57,7 @@ class EntryChains {
     Rank consumer;
   };
   struct RankState {
-    std::size_t next = 0;  // op; on the way back the end of what is left
+    std::size_t next = 0;  // op; on the way back the end of the rest
     std::size_t waits_for = kNoTensor;
     std::size_t left = 0;  // on the way back: chains without a tail
   };
@@ -207,7 +207,7 @@ class EntryChains {
   Ticks find_tail(std::size_t first, std::size_t last) {
     const Ticks duration = entry_duration(first, last);
     Ticks tail = 0;
-    Ticks hidden = one_by_one_ ? duration : 0;  // what is left of the entry when its op's result is there
+    Ticks hidden = one_by_one_ ? duration : 0;  // rest of the entry when its op's result is there
     for (std::size_t i = first; i < last; ++i) {
       const Op op = schedule_.ops()[i];
       if (one_by_one_) hidden -= op_duration(i) - (i == first ? 0 : costs_.entry);

@@ -60,7 +60,7 @@ class EntryEdges {
     }
   }
 
-  /// The same for what comes before it: the entry before it in its rank's queue, and before a copy the copy before it. Entries after
+  /// The same for the entries before it: the entry before it in its rank's queue, and before a copy the copy before it. Entries after
   /// a copy do not wait for it.
   template <class Fn>
   void queue_into(std::size_t first, Fn&& fn) const {

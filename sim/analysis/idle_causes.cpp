@@ -90,7 +90,7 @@ class GapWalk {
 
  private:
   /// The tensor that arrives last and its producer's end (of several, the latest such end), and the end of the last reload; -1
-  /// for what the entry does not need.
+  /// for tensors that the entry does not need.
   struct Binding {
     Ticks arrival = -1;
     Ticks produced = -1;

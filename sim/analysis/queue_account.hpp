@@ -22,7 +22,7 @@ class QueueAccounts {
   /// Both must outlive it.
   QueueAccounts(const Schedule& schedule, const MemoryModel& model);
 
-  /// Peaks of a rank whose entries run one after another, each at least one tick long; what it has on the host is not counted.
+  /// Peaks of a rank whose entries run one after another, each at least one tick long; bytes on the host are not counted.
   [[nodiscard]] RankMemory peaks(Rank rank) const;
 
  private:

@@ -53,7 +53,7 @@ class StepRunner {
     add_path(out);
   }
 
-  /// Of each entry on the path what lies before the next one, and before that one's message: the sum is the makespan.
+  /// Of each entry on the path the time before the next one, and before that one's message: the sum is the makespan.
   void add_path(ScenarioTimes& out) {
     const std::vector<std::size_t> path = critical_path(timeline_, costs()).entries;
     for (std::size_t i = 0; i < path.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small operations on text that have no subject of their own. Letters are ASCII's: what they compare are keys, names and words of ours.
+// Small operations on text that have no subject of their own. Letters are ASCII's: they compare keys, names and words of ours.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,8 @@ struct Utf8Character {
 [[nodiscard]] bool is_printable(std::uint32_t code);
 
 /// `text` as part of one line for a terminal or a log, never longer than before: '?' for each byte that is not UTF-8, for each character
-/// that is_printable() denies, and for the first of what CI servers take for a command: "::" at the beginning, "##[" and "##vso[" anywhere.
+/// that is_printable() denies, and for the first character of a text that CI servers take for a command: "::" at the beginning, "##[" and
+/// "##vso[" anywhere.
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same for a text of several lines, whose ends it keeps.
 [[nodiscard]] std::string printable_lines(std::string_view text);

@@ -78,7 +78,7 @@ struct LinkSpec {
   std::optional<std::int64_t> bits_per_second = {};
 };
 
-/// Links between two ranks that differ from the others; what one leaves out is as on the others.
+/// Links between two ranks that differ from the others; fields that one leaves out are as on the others.
 struct LinkException {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -120,7 +120,7 @@ struct TransferSpec {
   Bytes bytes = 0;
   /// Rank r is on node r / ranks_per_node; needed by intra and inter.
   std::optional<std::int32_t> ranks_per_node;
-  LinkSpec intra;  ///< hops within a node; what it leaves out comes from `link`
+  LinkSpec intra;  ///< hops within a node; fields that it leaves out come from `link`
   LinkSpec inter;  ///< hops between nodes
   /// Of several that name a link the last counts. They override the matrix, and both override all of the above.
   std::vector<LinkException> links;
@@ -130,7 +130,8 @@ struct TransferSpec {
   [[nodiscard]] bool has_links() const { return !links.empty() || !matrix.empty(); }
 };
 
-/// One row of costs.table or costs.exceptions: the ops that it names take this time, or their own times this factor. What is not given names all.
+/// One row of costs.table or costs.exceptions: the ops that it names take this time, or their own times this factor. An index that is not
+/// given names all.
 struct CostRow {
   std::optional<OpKind> kind;
   std::optional<std::int32_t> rank;
@@ -244,7 +245,7 @@ struct LimitSpec {
 
 /// Memory as users state it, in bytes per stage.
 struct MemorySpec {
-  /// The part of the model that activation, released, static and stash are for. A message, the logits and the limit are of what they are.
+  /// The part of the model that activation, released, static and stash are for. A message, the logits and the limit do not depend on it.
   Per per = Per::Stage;
   StageNumbers activation = StageNumbers::all(1, "memory.activation_bytes");
   StageNumbers released_at_input = StageNumbers::all(0, "memory.released_at_input");

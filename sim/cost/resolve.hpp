@@ -53,7 +53,7 @@ struct ResolvedCosts {
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Shape& shape);
 /// The same from other sources than those of sim/cost/sources.def.
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Shape& shape, std::span<const Source> from);
-/// The same for a schedule's shape, with what only its order tells: warns about explicit group durations below the longest part. A
+/// The same for a schedule's shape, with facts that only its order gives: warns about explicit group durations below the longest part. A
 /// pass over the ops where there are such durations.
 [[nodiscard]] ResolvedCosts resolve(const CostSpec& spec, const Schedule& schedule);
 

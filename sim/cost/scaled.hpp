@@ -1,6 +1,6 @@
 #pragma once
 
-// Products that are checked: what engines multiply unchecked has fitted here once.
+// Products that are checked: values that engines multiply unchecked have fitted here once.
 
 #include <cstdint>
 #include <optional>

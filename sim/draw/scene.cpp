@@ -192,7 +192,7 @@ void SceneBuilder::choose_rows() {
   m.row_pitch = rows_height / rows;
   int folded = 0;
   for (int i = 0; i < rows; ++i) folded += is_folded(rank_rows_.row(i, 0, 0)) ? 1 : 0;
-  // Of a height that was chosen the others take what folded rows leave.
+  // Of a height that was chosen the others take the rest that folded rows leave.
   if (folded > 0 && folded < rows && options_.height > 0)
     m.row_pitch = (rows_height - folded * m.folded_pitch) / (rows - folded);
   if (folded > 0 && options_.height <= 0) rows_height -= folded * (m.row_pitch - m.folded_pitch);

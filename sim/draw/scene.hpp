@@ -150,7 +150,7 @@ struct SceneOptions {
   /// Width of the whole picture. 0 chooses: wide enough for the numbers of the shortest ops where that stays within 480 to
   /// 1600 pixels.
   double width = 0;
-  /// 0 chooses from the number of ranks. Rows share what is left beside axis and legend; below one pixel per rank, ranks
+  /// 0 chooses from the number of ranks. Rows share the rest beside axis and legend; below one pixel per rank, ranks
   /// share rows. A box has its number if the longest number of the schedule would fit too.
   double height = 0;
   /// Least space left of the plot, for the numbers of ranks: pictures above each other have it in common.

@@ -17,7 +17,7 @@ namespace {
 constexpr double kBinWidth = 3;
 constexpr double kSmallestText = 6;
 
-/// Between bars that meet within a pixel the ground would shine through as a line. What is too short for a pixel stays as it is.
+/// Between bars that meet within a pixel the ground would shine through as a line. Bars that are too short for a pixel stay as they are.
 std::pair<double, double> whole_pixels(double x, double end) {
   const double first = std::round(x);
   const double last = std::round(end);

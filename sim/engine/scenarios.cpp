@@ -70,7 +70,7 @@ void Scenarios::require_fit(int count) const {
   if (pauses) require_few_pauses(noise_, busy, count);
 }
 
-/// The branch-free loop: what varies between lanes lies side by side.
+/// The branch-free loop: values that vary between lanes lie side by side.
 template <bool kHiccups>
 void Scenarios::evaluate(Batch& batch) const {
   const double* const factors = factors_.data();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The same order many times, with durations that vary: how long steps take, and what they hang on.
+// The same order many times, with durations that vary: how long steps take, and which ops decide it.
 //
 // A scenario is one pass over a fixed order (sim/engine/fixed_order.hpp), kLanes of them side by side; each entry's duration is drawn anew.
 // Scenario i of a seed is the same whatever the count, on every machine: draws are integers and one multiplication.

@@ -190,7 +190,7 @@ Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const
   StepMap map(schedule, costs, steps);
   std::vector<Ticks> ready(static_cast<std::size_t>(schedule.ranks()), 0);
   std::map<std::vector<Ticks>, std::pair<int, TickSum>> met;  // shape -> (step, level)
-  TickSum level;                                              // what `ready`, a shape, counts from
+  TickSum level;                                              // time that `ready`, a shape, counts from
   Ticks growth = 0;
   for (int step = 0; step < kMostSteps; ++step) {
     const auto [found, is_new] = met.emplace(ready, std::pair(step, level));

@@ -58,7 +58,7 @@ class Simulator {
                                  const std::vector<Ticks>& ready = {});
 
   /// Also writes start[i] and end[i] of op index i. With `entry_times` entries take its times. REQUIRES: both spans have
-  /// schedule.num_ops() elements; no time passes kMaxTicks by what entry_times adds.
+  /// schedule.num_ops() elements; no time passes kMaxTicks by the times that entry_times adds.
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                                  std::span<Ticks> start, std::span<Ticks> end,
                                  const std::vector<Ticks>& ready = {}, const EntryTimes& entry_times = {});

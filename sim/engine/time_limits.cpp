@@ -49,7 +49,7 @@ TickSum easy_sum_of_times(const Schedule& schedule, const Costs& costs) {
   if (!costs.microbatch_scale.empty())
     longest = longest * std::max<Wide>(kUnitScale, longest_of(costs.microbatch_scale)) / kUnitScale + 1;
   longest = std::max(longest + costs.entry, longest_of(costs.per_op));
-  // A group of k takes no more than k times what overlapped() makes of the longest.
+  // A group of k takes no more than k times overlapped() of the longest.
   const Wide each = overlapped(costs, longest) + longest_delay(costs);
   return TickSum::of(each * static_cast<Wide>(schedule.num_ops()));
 }

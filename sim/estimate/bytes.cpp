@@ -134,7 +134,7 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   // Where some passes keep all, a pass holds all of it; `stash` is the part that a recomputed pass holds until its recomputation.
   const bool keeps_some = whole && setting.keeps_some;
   add_tensors(keeps_some ? all : stays, out);
-  // Gradients that the input pass leaves for the weights' pass take the place of what it frees.
+  // Gradients that the input pass leaves for the weights' pass take the place of the bytes that it frees.
   const double left =
       std::min(out.until_input, sum_of(model::gradients_for_weight(model, layer, setting.split)));
   out.until_input -= left;

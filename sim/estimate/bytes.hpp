@@ -22,7 +22,7 @@ namespace pipeloom::estimate {
 struct LayerBytes {
   double until_input = 0;
   double until_weight = 0;
-  double stash = 0;       ///< of these, what a recomputed forward keeps
+  double stash = 0;       ///< of these, the bytes that a recomputed forward keeps
   double recomputed = 0;  ///< bytes that come back for a moment where modules, or all, run again
   double backward = 0;    ///< bytes that its backward needs in addition
   double routing = 0;     ///< buffers of tokens on their way to experts, of the rank

@@ -6,11 +6,11 @@
 //   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or equal shares of the
 //                embedding's and the head's rows and of the loss on every stage, where all share the output layer.
 //   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
-//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers. S and T are what Head says.
+//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers. S and T are as Head describes.
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
 //   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
 //   messages     2 bytes x tokens x hidden / tensor ranks between stages.
-//   copies       what a forward holds, over the link between a device and its host.
+//   copies       the bytes that a forward holds, over the link between a device and its host.
 // Sources: Korthikanti et al. (arXiv 2205.05198), Megatron-LM's theoretical memory report, and fits that docs/estimate.md names row by row.
 
 #include <array>
@@ -29,7 +29,7 @@
 
 namespace pipeloom::estimate {
 
-/// Where head and loss are; and where all stages share them, at what the sum between S and T is (docs/model.md, 3).
+/// Where head and loss are; and where all stages share them, the place of the sum between S and T (docs/model.md, 3).
 enum class Head : std::uint8_t {
   OnLastStage,
   SharedToLogits,    ///< S: logits and their part of the loss. T: both gradients
@@ -146,7 +146,7 @@ struct Estimate {
   Bytes message = 0;
   Hop within;              ///< in a node
   Hop between;             ///< from node to node
-  Hop host;                ///< between a device and its host; no bits: the hardware does not say
+  Hop host;                ///< between a device and its host; no bits: the hardware does not give it
   int ranks_per_node = 1;  ///< of the pipeline
   bool has_bytes = false;  ///< true if the model has shapes, not measured times alone
 };
@@ -160,7 +160,7 @@ struct StepEnd {
   double optimizer = 0;
   [[nodiscard]] double seconds() const { return reduction + optimizer; }
 };
-/// Of a rank that holds these stages. The gradients' reduction, which after the last backward leaves what does not fit into its time, and at
+/// Of a rank that holds these stages. The gradients' reduction, which after the last backward leaves the part that does not fit into its time, and at
 /// least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy and moments read and
 /// written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it holds: gradients
 /// cleared and scaled.

@@ -10,7 +10,7 @@
 
 namespace pipeloom::estimate {
 
-/// Of the layer's `work`. Full: all. Selective: what `modules` name, core attention where they name nothing, each part once. None: nothing.
+/// Of the layer's `work`. Full: all. Selective: the parts that `modules` name, core attention where they name nothing, each part once. None: nothing.
 /// Collectives as often as in the forward.
 [[nodiscard]] model::Work recomputed_work(const model::Layer& layer, const model::Work& work,
                                           model::Recomputation recomputation,

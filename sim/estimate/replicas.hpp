@@ -8,12 +8,12 @@
 
 namespace pipeloom::estimate {
 
-/// Those that share out, or sum up, what all of them hold alike.
+/// Ranks that share out, or sum up, the parameters that all of them hold alike.
 struct Replicas {
   int dense = 1;
   int experts = 1;
 };
-/// Dense ones are held alike over replicas and context, experts over what is left of all of a stage's ranks.
+/// Dense ones are held alike over replicas and context, experts over the rest of a stage's ranks.
 [[nodiscard]] inline Replicas replicas_of(const Setting& setting) {
   const model::Split& split = setting.split;
   const int dense = split.data * split.context * setting.copies;

@@ -111,14 +111,14 @@ struct Product {
 /// The pass of core attention; nothing in the weights' pass.
 [[nodiscard]] Timed time_of(const Hardware& hardware, const model::CoreAttention& attention,
                             model::Pass pass);
-/// Bytes / (eM x memory rate) + time per kernel; nothing in the weights' pass. `list`: the model's norms, which say how bytes were counted.
+/// Bytes / (eM x memory rate) + time per kernel; nothing in the weights' pass. `list`: the model's norms, which decide how bytes are counted.
 [[nodiscard]] Timed time_of(const Hardware& hardware, const model::Traffic& traffic, model::Pass pass,
                             model::NormKind list = model::NormKind::Rms);
 
 /// A collective over `ranks` devices, `per_node` of which are neighbours in one node; `bytes` as model::Collective counts them.
 /// In one node: the table's time x kC, else latency + bytes x sent_share() / (NVLink's rate x its efficiency) x kC. Across nodes: a ring at
 /// the rate of the network of all `per_node` devices, not above NVLink's, latency once for each doubling of the nodes; in an all-to-all
-/// each rank sends what leaves its node, (k - 1) / k of the bytes for k nodes, over its own network.
+/// each rank sends the bytes that leave its node, (k - 1) / k of the bytes for k nodes, over its own network.
 [[nodiscard]] Timed time_of(const Hardware& hardware, model::CollectiveKind kind, double bytes, int ranks,
                             int per_node);
 

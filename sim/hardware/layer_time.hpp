@@ -53,7 +53,7 @@ struct GroupSize {
 [[nodiscard]] WorkTime work_time(const Hardware& hardware, const model::Work& work, const model::Split& split,
                                  model::NormKind list);
 
-/// The same of a layer, with what launching its kernels adds: each pass takes (x^q + y^q)^(1/q) for its GPU time x and a third y of the floor
+/// The same of a layer, with the time of launching its kernels: each pass takes (x^q + y^q)^(1/q) for its GPU time x and a third y of the floor
 /// c (1 + growth log2 t). A forward that is computed again is another forward, which the caller adds.
 [[nodiscard]] WorkTime layer_time(const Hardware& hardware, const model::Work& work,
                                   const model::Split& split, model::NormKind list);

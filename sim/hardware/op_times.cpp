@@ -107,7 +107,7 @@ Timed time_of(const Hardware& hardware, const model::CoreAttention& attention, m
   if (!attention.flash)
     return {attention.full_flops() * (backward ? 2 : 1) / (peak * hardware.attention.unfused_efficiency),
             Basis::Default};
-  // Tables count causal attention as a whole square. What sees other pairs takes as long as causal attention with as many.
+  // Tables count causal attention as a whole square. Attention over other pairs takes as long as causal attention over as many.
   const bool as_in_tables = attention.causal && attention.window == 0;
   const double square = as_in_tables ? attention.full_flops() : 2 * attention.flops();
   const double flops = square * (backward ? hardware.attention.backward_factor : 1);

@@ -235,7 +235,7 @@ class Cutter {
   }
 
  private:
-  /// Stage k ends at layer j. As its begin i moves right, what is before it grows and what is in it shrinks: the smallest
+  /// Stage k ends at layer j. As its begin i moves right, the layers before it grow and those in it shrink: the smallest
   /// maximum is where they cross.
   void add_stage(int k) {
     const bool is_last = k == stages_;

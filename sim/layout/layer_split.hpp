@@ -73,7 +73,7 @@ struct EvenSplit {
 };
 
 /// Decoder layers of each of the p v stages: the same number on every rank and chunk. With first_layers or last_layers the
-/// other ranks share what is left; with embedding_is_layer or loss_is_layer the embedding (the loss) takes the place of one
+/// other ranks share the rest; with embedding_is_layer or loss_is_layer the embedding (the loss) takes the place of one
 /// layer. Each rank's layers must be a multiple of v. Source: Megatron-LM, get_num_layers_to_build.
 [[nodiscard]] std::vector<int> even_split(const EvenSplit& split);
 

@@ -317,7 +317,7 @@ bool ends_in_digit(const std::string& text) {
   return !text.empty() && text.back() >= '0' && text.back() <= '9';
 }
 
-/// Appends with a comma where a count would run into what follows.
+/// Appends with a comma where a count would run into the next character.
 void append(std::string& out, const std::string& text) {
   if (ends_in_digit(out) && !text.empty() && text.front() != '|') out += ',';
   out += text;

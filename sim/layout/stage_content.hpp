@@ -48,7 +48,7 @@ struct ModuleNames {
   std::string norm;                      ///< "norm"
   std::string head;                      ///< "output"
   bool norm_with_decoder = false;        ///< with MTP layers, the norm comes after the last decoder layer
-  std::vector<std::string> layers = {};  ///< of each decoder layer, where numbers do not say them
+  std::vector<std::string> layers = {};  ///< of each decoder layer, where numbers do not give them
 };
 /// torchtitan: tok_embeddings, layers.N, norm, lm_head. AReaL the same with output, and score for a critic.
 /// Megatron-LM: embedding, decoder.layers.N, decoder.final_layernorm, mtp.layers.N, output_layer; N counts through all

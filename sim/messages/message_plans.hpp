@@ -9,13 +9,13 @@
 //   megatron_interleaved_blocking   one op before their entry         everything, at once
 //   megatron_interleaved_overlap    one op before their entry         sends forward at once, the rest before it is needed
 //   dualpipe_blocking               in front of their entry           everything, one entry later
-//   async_plan                      where ReceivePlacement says       receives, in front of their entry; sends never
+//   async_plan                      as ReceivePlacement says          receives, in front of their entry; sends never
 //
 // All take a schedule without structural errors that does not hang, and all put every entry of a queue into the program, in queue
 // order. O and L take part in no message: they come directly after the entry that precedes them in the queue. All are O(ops).
 //
 // Messages between two ranks carry no tags and pair in order. Where ranks need messages in another order than they are sent (V
-// placements do), entry_blocking and Ahead receive a message together with what its sender sends sooner; the frameworks' rules
+// placements do), entry_blocking and Ahead receive a message together with those that its sender sends sooner; the frameworks' rules
 // do not, so there check_program() may report "mispaired".
 
 #include <cstdint>
@@ -25,14 +25,14 @@
 
 namespace pipeloom {
 
-/// Any schedule. Between two entries one group: what the first sends, then what the second receives. One group more in front
+/// Any schedule. Between two entries one group: the sends of the first, then the receives of the second. One group more in front
 /// of the first entry and after the last. Such a program hangs where two ranks both send before they receive: schedules that
 /// run ahead of their neighbours (zb-h2, interleaving, both directions) need a plan of their own.
 [[nodiscard]] Program entry_blocking(std::shared_ptr<const Schedule> schedule);
 
 /// Any schedule. Ranks take lock steps, each entry in the first one in which its inputs are there; after each step one group:
-/// what the rank's entry sends, and what the entries of others in that step send to it. Both ends of a message are in the groups of
-/// the same step, so this never hangs and never mispairs. It is how PyTorch's older multi-stage runtime runs a schedule.
+/// the messages that the rank's entry sends, and those that the entries of others in that step send to it. Both ends of a message are in
+/// the groups of the same step, so this never hangs and never mispairs. It is how PyTorch's older multi-stage runtime runs a schedule.
 [[nodiscard]] Program step_blocking(std::shared_ptr<const Schedule> schedule);
 
 /// Megatron-LM without virtual stages (forward_backward_pipelining_without_interleaving), for schedules that run F and B on
@@ -50,7 +50,7 @@ namespace pipeloom {
 /// interleaved-1f1b-overlap (pairs). N is read off the schedule, w(r) = min(m v, 2(p-1-r) + (v-1) N), one more with pairs.
 ///
 /// After the k-th forward a rank receives the input of its next one. Only rank 0, where a microbatch comes back for its
-/// next chunk, receives what rank p-1 sent p-1 forwards ago: N - p forwards before it is needed. Likewise rank p-1 and
+/// next chunk, receives the output that rank p-1 sent p-1 forwards ago: N - p forwards before it is needed. Likewise rank p-1 and
 /// the backwards. Groups list: send to the rank before, receive from it, send to the next rank, receive from it.
 ///
 ///   warm-up     F [receive, send]

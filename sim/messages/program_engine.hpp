@@ -34,7 +34,7 @@ namespace pipeloom {
 
 class MessageFlow;
 
-/// Which messages of a rank wait for each other. A queue serves batches (what NCCL calls a group) in the order in which the rank
+/// Which messages of a rank wait for each other. A queue serves batches (NCCL's groups) in the order in which the rank
 /// posted them, one at a time; the messages of one batch run together.
 enum class QueueDiscipline : std::uint8_t {
   None,          ///< no message waits for another
@@ -113,7 +113,7 @@ using ProgramHang = WaitGraph<NeededMessage>;
 [[nodiscard]] Ticks steady_period(const Program& program, const Costs& costs, const MessageRules& rules,
                                   const Steps& steps);
 
-/// Idle time of a rank in the first step, cause by cause; the spans cover exactly what lies between its entries, from the
+/// Idle time of a rank in the first step, cause by cause; the spans cover exactly the time between its entries, from the
 /// step's first start to its last end. Of a wait, the part before both ends of its message were posted is the phase's
 /// (warmup, cooldown, imbalance), then `queueing` until it starts, then `transfer`; waiting for a reload is `memory`. Rank time is
 /// `transfer`.

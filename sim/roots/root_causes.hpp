@@ -31,7 +31,7 @@ inline constexpr std::size_t kRootKinds = 9;
 /// "slow-stage", "long-op", "message", "queueing", "memory", "order", "fill", "drain", "unexplained".
 [[nodiscard]] std::string_view name_of(RootKind kind);
 
-/// A part of idle time, and where it comes from. What a kind does not need stays as it is.
+/// A part of idle time, and where it comes from. Fields that a kind does not need keep their defaults.
 struct RootCause {
   RootKind kind = RootKind::Fill;
   Stage stage{-1};       ///< SlowStage
@@ -57,10 +57,10 @@ struct RootCause {
 /// Goes back from gaps to their causes.
 ///
 /// A gap ends when the binding tensor of the next op arrives. Every op starts when the last thing it needs is there: that is its link
-/// back, and all links make a tree. The gap is what the chain to its end takes longer than the chain to its rank's op before it, from the op
-/// where the two part: what lies before that delays both and lengthens no gap. Of the first chain, what makes it long counts: an op's time above
+/// back, and all links make a tree. The gap is the time that the chain to its end takes longer than the chain to its rank's op before it, from the op
+/// where the two part: anything before that delays both and lengthens no gap. Of the first chain, what makes it long counts: an op's time above
 /// the norm (kSlow, kLong), and the time of messages; amounts on the second chain too, from the same cause, are taken off. The largest
-/// come first, until the gap is full. What is left over is none of these: by its place in the step the pipeline fills, it drains, or (between)
+/// come first, until the gap is full. The rest is none of these: by its place in the step the pipeline fills, it drains, or (between)
 /// the order of the ops leaves nothing to do. Idle spans that are transfer, queueing or memory are that themselves.
 ///
 /// Norms: an entry's kind takes on a stage the lower median of its durations there, and on the others the lower median of the stages'.

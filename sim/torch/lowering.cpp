@@ -54,7 +54,7 @@ ResidencyOptions residency_of(const LowerOptions& options) {
   return out;
 }
 
-/// Why the target has nothing of what only 2.15 has; "" if it is 2.15, or if nothing of it is asked for.
+/// Why the target lacks the options that only 2.15 has; "" if it is 2.15, or if none of them is asked for.
 std::string refusal_before_215(const LowerOptions& options) {
   if (options.target == Target::V215) return {};
   const std::string_view name = name_of(options.target);

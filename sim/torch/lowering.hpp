@@ -93,7 +93,7 @@ enum class ReduceWait : std::uint8_t {
 
 /// UNSHARD and RESHARD: before each cell the next `max_active_stages` distinct stages of the row may stay resident (a group's
 /// stages count together, so it may be more) and the others are freed, in rising order or in that of their gathers; then the next
-/// `lookahead` distinct stages are gathered. Blanks are dropped. With `reshard_at_end` what is left is freed after the last cell.
+/// `lookahead` distinct stages are gathered. Blanks are dropped. With `reshard_at_end` the rest is freed after the last cell.
 /// With `reduce_grad` each stage's REDUCE_GRAD comes after the cell with its last B or W, with its wait as `reduce_wait` says.
 struct ResidencyOptions {
   int max_active_stages = kMaxActiveStages;

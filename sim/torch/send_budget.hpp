@@ -14,7 +14,7 @@ namespace pipeloom::torch {
 /// Throws InputError if none of the open sends can be waited for without a hang, ScheduleError if the lists hang as they are. REQUIRES:
 /// fits(lists, homes); every send is there once, with its receive on the other rank and one wait after it; most >= 1.
 ///
-/// A question "is a receive posted by then" looks at what lies between the two in an order that all ranks could follow.
+/// A question "is a receive posted by then" looks at the cells between the two in an order that all ranks could follow.
 [[nodiscard]] ActionLists limit_open_sends(const ActionLists& lists, const Homes& homes, int most);
 
 }  // namespace pipeloom::torch

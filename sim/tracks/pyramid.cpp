@@ -15,7 +15,7 @@ std::uint32_t sum_of(const std::uint16_t* cell, std::size_t channels) {
   return std::accumulate(cell, cell + channels, std::uint32_t{0});
 }
 
-/// Gives the largest channel what is missing to `target`, or takes it from there; no channel that is touched becomes 0.
+/// Gives the largest channel the amount missing to `target`, or takes it from there; no channel that is touched becomes 0.
 void settle(std::uint16_t* cell, std::size_t channels, std::uint32_t target) {
   std::uint16_t* largest = std::max_element(cell, cell + channels);
   const std::uint32_t others = sum_of(cell, channels) - *largest;

@@ -41,7 +41,7 @@ class Track {
   [[nodiscard]] virtual std::size_t channels() const = 0;
   /// A short slice that holds every thing that overlaps [range.start, range.end). O(log things).
   [[nodiscard]] virtual Slice visible(std::size_t row, TimeRange range) const = 0;
-  /// Writes what part of each of `bins` equal bins of the range every channel takes: out[bin * channels() + channel]. A bin that
+  /// Writes the part of each of `bins` equal bins of the range that every channel takes: out[bin * channels() + channel]. A bin that
   /// something longer than 0 touches is never all 0, and one that a gap touches never full. REQUIRES: bins >= 1, out.size() == bins *
   /// channels(), and all of it is 0.
   virtual void shares(std::size_t row, TimeRange range, int bins, std::span<float> out) const = 0;

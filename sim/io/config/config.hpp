@@ -72,9 +72,10 @@ struct Config {
 /// The keys that the input must have: those of a whole run, or only those that go with a schedule from a file.
 enum class Needs : unsigned char { Run, CostsOnly };
 
-/// Reads a configuration. Throws InputError (file:line:column, found, allowed, what to do) at the first thing that is wrong:
+/// Reads a configuration. Throws InputError (file:line:column, found, allowed, what to do) at the first fault:
 /// unknown keys, wrong types, numbers out of range (p, m, v: 1 .. 2^20), negative times, models that this version does not have.
-/// A costs file that "costs" names is read too. What depends on the schedule (lengths of arrays, stages of tables) is checked when costs are resolved.
+/// A costs file that "costs" names is read too. Values that depend on the schedule (lengths of arrays, stages of tables) are checked when costs
+/// are resolved.
 [[nodiscard]] Config read_run_config(const Value& root, Needs needs = Needs::Run);
 
 /// Says that the configuration has a value of its own for the key at `path`, which was stored in its member. REQUIRES: the key exists.
@@ -86,7 +87,7 @@ void reset_option(Config& config, std::string_view path);
 void derive_microbatches(Config& config);
 
 /// Puts the content of a costs file in the place of its name, so that single costs can be set on top of it:
-/// "costs": "measured.json" names a file, relative to the configuration's folder, that holds what "costs" may hold. Throws
+/// "costs": "measured.json" names a file, relative to the configuration's folder, that may hold all keys of "costs". Throws
 /// InputError if it cannot be read or holds no object.
 void inline_costs_file(Document& document);
 
@@ -94,7 +95,8 @@ void inline_costs_file(Document& document);
 [[nodiscard]] bool looks_like_file(std::string_view text);
 
 /// Paths of the other files that a value at `path` names, "" for a whole configuration: a schedule's (options.file), a table's
-/// (costs.table), that of noise (costs.noise.file), a model's and a device's (costs.model, costs.hardware). What a run gives depends on their contents too. "-" is none.
+/// (costs.table), that of noise (costs.noise.file), a model's and a device's (costs.model, costs.hardware). A run's results depend on their
+/// contents too. "-" is none.
 [[nodiscard]] std::vector<std::string> named_files(const Value& value, std::string_view path);
 
 /// True if the object looks like a schedule file rather than a configuration: it has "orders".

@@ -79,7 +79,7 @@ struct Form {
   std::string (*schema)(const Key& key) = nullptr;
 };
 
-/// A key as a person states it. Only what differs from these defaults is written.
+/// A key as a person states it. Only fields that differ from these defaults are written.
 struct KeyRow {
   std::string_view path;  ///< "costs.transfer.latency"
   KeyClass group = KeyClass::Shape;

@@ -147,7 +147,7 @@ class TraceWriter {
     }
   }
 
-  /// Ops of one exact instant, in the order of their queues, each after what it waits for.
+  /// Ops of one exact instant, in the order of their queues, each after those that it waits for.
   void write_instant(std::span<const ShownOp> ops, const DependencyMap& needs) {
     std::set<std::pair<int, std::size_t>> waiting;
     for (const ShownOp& op : ops) waiting.emplace(op.step, op.index);

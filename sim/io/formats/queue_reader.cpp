@@ -7,7 +7,7 @@
 namespace pipeloom::io {
 namespace {
 
-// Below this many (stage, microbatch) pairs even an almost empty file is read, so that validate() can list what is missing.
+// Below this many (stage, microbatch) pairs even an almost empty file is read, so that validate() can list the missing ops.
 constexpr std::int64_t kAlwaysAllowedPairs = 1 << 14;
 constexpr std::int64_t kMaxPairsPerOp = 4;
 // Overlapped groups are pairs in every known schedule.

@@ -12,7 +12,7 @@
 
 namespace pipeloom::io {
 
-/// Collects entries rank by rank. Sizes are bounded by what was read, never by numbers in it.
+/// Collects entries rank by rank. Sizes are bounded by the text that was read, never by numbers in it.
 class QueueReader {
  public:
   /// `where` is the place that errors about the whole point at.

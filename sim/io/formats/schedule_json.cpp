@@ -33,7 +33,7 @@ std::optional<int> read_count(const Value& root, const char* key) {
   return static_cast<int>(number->value);
 }
 
-/// Counts that the file states must agree with what its arrays show.
+/// Counts that the file states must agree with its arrays.
 void require_same(const Value& root, const char* key, int shown, const std::string& how) {
   const auto stated = read_count(root, key);
   if (stated && *stated != shown)

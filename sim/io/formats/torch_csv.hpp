@@ -44,7 +44,7 @@ struct TorchCsv {
   std::vector<std::string> warnings;
 };
 
-/// Reads the form compute_only. Throws InputError as read_torch_actions() does, and for what parses but is no schedule: an op without a
+/// Reads the form compute_only. Throws InputError as read_torch_actions() does, and for texts that parse but are no schedule: an op without a
 /// microbatch, communication actions, the letters of 2024 (`BW`).
 [[nodiscard]] TorchCsv read_torch_csv(std::string_view text, const std::string& name);
 /// Reads the form compute_comms: the schedule is its computations. Throws the same, but takes communication.
@@ -61,7 +61,7 @@ struct TorchCsv {
                                            std::optional<torch::LoadingRun> run = {});
 
 /// The form compute_only, with these blanks if any are given. REQUIRES: *blanks fits the schedule.
-/// Throws InputError for what PyTorch has no text for: groups that are not one F and one B, recomputation, offload, slices.
+/// Throws InputError for schedules that PyTorch has no text for: groups that are not one F and one B, recomputation, offload, slices.
 void write_torch_csv(std::ostream& out, const Schedule& schedule, const IdleCells* blanks = nullptr);
 /// Any rows as they are; the same errors.
 void write_torch_actions(std::ostream& out, const ActionLists& lists);

@@ -26,7 +26,7 @@ struct NumberRange {
 [[nodiscard]] const std::vector<Value>& array_of(const Value& value, std::string_view key,
                                                  std::string_view allowed);
 
-/// The place of a name among `names`. Throws InputError, with the nearest, for what is none.
+/// The place of a name among `names`. Throws InputError, with the nearest, for a text that is none.
 [[nodiscard]] std::size_t choice_in(const Value& value, std::string_view what,
                                     const std::vector<std::string>& names);
 

@@ -7,7 +7,7 @@
 
 namespace pipeloom::io {
 
-// Each reads "tables", which replaces what `out` has, and "measured", which goes before everything else. REQUIRES: `hardware` has its rates, to
+// Each reads "tables", which replaces the tables of `out`, and "measured", which goes before everything else. REQUIRES: `hardware` has its rates, to
 // which times are set in relation. Throws InputError.
 void read_gemm_tables(const Section& section, hardware::Hardware& hardware);
 void read_attention_tables(const Section& section, hardware::Hardware& hardware);

@@ -124,7 +124,7 @@ class TreeBuilder {
     const std::size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
     const auto [line, column] = PlaceFinder(text_).at(offset);
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..." or, for numbers,
-    // "[json.exception.out_of_range.406] number overflow ...": what follows the place is the message.
+    // "[json.exception.out_of_range.406] number overflow ...": the text after the place is the message.
     std::string_view what = error.what();
     if (const auto tag = what.find("] "); tag != std::string_view::npos) what.remove_prefix(tag + 2);
     if (what.substr(0, 5) == "parse")
@@ -197,7 +197,7 @@ Document Document::parse(std::string_view text, std::string name) {
     throw InputError(Where{name}, fmt::format("{} of JSON; at most {} are read: split it",
                                               bytes_text(static_cast<Bytes>(text.size())),
                                               bytes_text(static_cast<Bytes>(kMaxDocumentBytes))));
-  // The parser would take a NUL for the end of the text and ignore what follows.
+  // The parser would take a NUL for the end of the text and ignore the rest.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     const auto [line, column] = PlaceFinder(text).at(nul);
     throw InputError(Where{std::move(name), line, column},

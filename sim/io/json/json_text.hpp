@@ -14,7 +14,7 @@ namespace pipeloom::io {
 
 using pipeloom::shortened;
 
-/// How numbers and texts are spelt. Report: 1 and 1.5, a tab is \u0009; what the program prints. Window: 1.0 where a number may have
+/// How numbers and texts are spelt. Report: 1 and 1.5, a tab is \u0009; as the program prints them. Window: 1.0 where a number may have
 /// decimals, a tab is \t; the window's own files.
 enum class JsonSpelling : std::uint8_t { Report, Window };
 

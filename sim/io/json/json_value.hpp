@@ -53,7 +53,7 @@ class Value {
   /// The value, for error texts: "the string 'abc'", "12", "an array of 3".
   [[nodiscard]] std::string described() const;
   /// Compact JSON text with the keys of every object sorted and numbers as written: equal for trees that mean the
-  /// same up to the spelling of numbers. What input fingerprints are made of.
+  /// same up to the spelling of numbers. Input fingerprints are made of it.
   [[nodiscard]] std::string canonical_text() const;
 
  private:

@@ -92,7 +92,7 @@ class JsonWriter {
     out_ << number;
     return *this;
   }
-  /// The shortest text that reads back as the same double; null for what is not finite.
+  /// The shortest text that reads back as the same double; null for numbers that are not finite.
   JsonWriter& number(double number);
   JsonWriter& ticks(Ticks ticks, TimeUnit unit) {
     begin_value();

@@ -9,7 +9,7 @@
 
 namespace pipeloom::io {
 
-/// The letters of all pictures. Where they are not installed, what the system has without serifs takes their place.
+/// The letters of all pictures. Where they are not installed, the system's letters without serifs take their place.
 inline constexpr const char* kPictureFont = "Inter";
 
 /// Writes a self-contained SVG document of scene.width x scene.height pixels. Equal scenes give equal bytes. Check `out`

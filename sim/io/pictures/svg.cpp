@@ -61,7 +61,7 @@ class SvgWriter {
   }
   void attribute(const char* name, std::string_view value) { out_ << ' ' << name << "=\"" << value << '"'; }
 
-  /// XML text; what XML 1.0 cannot hold becomes '?'.
+  /// XML text; characters that XML 1.0 cannot hold become '?'.
   void escaped(std::string_view text) {
     for (const char c : printable_lines(text)) {
       switch (c) {

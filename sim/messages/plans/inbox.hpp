@@ -10,14 +10,14 @@
 namespace pipeloom::plans {
 
 /// The messages to a rank, by sender, in the order in which the sender sends them (directly after their producers). A rank that
-/// needs them in another order must receive what was sent before as well.
+/// needs them in another order must also receive those that were sent before.
 class Inbox {
  public:
   Inbox(const MessageTable& messages, int ranks);
 
   void begin_rank(Rank rank);
 
-  /// Calls fn(id) for `message`, and in front of it for what its sender sends to this rank sooner; nothing that was taken before.
+  /// Calls fn(id) for `message`, and in front of it for the messages that its sender sends to this rank sooner; none that was taken before.
   /// REQUIRES: it is for the rank begun last, and kNoMessage is not asked for.
   template <class Fn>
   void take(MessageId message, Fn&& fn) {

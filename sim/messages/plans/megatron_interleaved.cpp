@@ -1,4 +1,4 @@
-// The message loops of Megatron-LM's forward_backward_pipelining_with_interleaving, told from what they issue and wait for.
+// The message loops of Megatron-LM's forward_backward_pipelining_with_interleaving, by the messages that they issue and wait for.
 
 #include <fmt/format.h>
 
