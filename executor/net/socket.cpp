@@ -172,7 +172,7 @@ Socket listen_on(std::uint16_t port) {
     Socket socket(::socket(family, kFlags, 0));
     error = socket.is_open() ? listen_at(socket.fd(), family, port) : errno;
     if (error == 0) return socket;
-    if (error == EADDRINUSE || error == EACCES) break;  // listening with the other family would hide that the port is taken
+    if (error == EADDRINUSE || error == EACCES) break;  // the other family would hide that it is taken
   }
   const std::string name = "port " + std::to_string(port);
   if (error == EADDRINUSE)

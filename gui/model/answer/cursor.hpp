@@ -56,7 +56,7 @@ class InFlight {
   ActivationEffects effects_;
   std::optional<DependencyMap> dependencies_;  // not of runs with very many ops
   std::optional<Steady> steady_;
-  std::vector<std::vector<std::uint32_t>> work_;  // [rank]: op indices, without copies, which run in parallel with the queue
+  std::vector<std::vector<std::uint32_t>> work_;  // [rank]: op indices of all ops but copies
   std::vector<std::vector<Sums>> sums_;           // [rank]
 };
 

@@ -22,7 +22,7 @@ struct OpLook {
   const std::vector<std::uint8_t>* slack =
       nullptr;  ///< by op index; null: not coloured by slack, or not known
   const std::vector<std::size_t>* matches = nullptr;  ///< null: nothing is searched for or pointed at
-  std::optional<OpKind> kind;                         ///< the only kind that is not dimmed, after a double click in the legend
+  std::optional<OpKind> kind;                         ///< the only one not dimmed, from the legend
 
   /// Dimmed, as a search or the chosen kind leave it out. O(log matches).
   [[nodiscard]] bool is_left_out(std::size_t position) const;

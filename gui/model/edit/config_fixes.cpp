@@ -227,7 +227,7 @@ std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& can
     const io::Config config = config_of(assignments);
     if (static_cast<double>(config.ranks) * config.microbatches > kMaxPasses) return {};
     const SchedulePtr schedule = schedule_of(assignments);
-    if (schedule && fits(assignments, *schedule)) return {};  // refused for a reason that no other shape would remove
+    if (schedule && fits(assignments, *schedule)) return {};  // no other shape would remove the refusal
     if (search.attempt("", assignments)) return search.take();
     search.try_count("microbatches", config.microbatches, std::max(kFar, 2 * config.ranks));
     search.try_count("ranks", config.ranks, kFar);

@@ -83,7 +83,7 @@ class CausesModel : public Part {
   std::vector<RootLine> roots_;
   std::uint64_t roots_of_ = 0;  ///< RunModel::id
   std::uint64_t asked_ = 0;
-  std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, and true if it names the op that is waited for
+  std::vector<std::pair<std::string, bool>> texts_;  // [i]: text, true if it names the op waited for
 };
 
 }  // namespace pipeloom::gui

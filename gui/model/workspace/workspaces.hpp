@@ -79,7 +79,7 @@ class Workspaces : public Part {
   std::string last_path_;
   std::string last_text_;
   std::string saved_;
-  bool locked_ = false;             // it could not be written, or another program has written it; it stays as it is
+  bool locked_ = false;             // unwritable, or written by another program; it stays as it is
   std::optional<FileStamp> stamp_;  // of the file with a name, when it was opened or written
   Workspace opening_;
   std::deque<Step> steps_;
