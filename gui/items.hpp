@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the widgets of the frame are: id -> rectangle. Scripts click on ids instead of coordinates, the state dump lists them, and tests
+// The places of the frame's widgets: id -> rectangle. Scripts click on ids instead of coordinates, the state dump lists them, and tests
 // can prove that a widget is there. Ids are "panel/name": "params/ranks", "legend:F".
 
 #include <map>

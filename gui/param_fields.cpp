@@ -18,7 +18,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of the panel's width.
+/// The field's share of the panel's width.
 constexpr float kFieldShare = 0.46F;
 /// Room for a sign before a field, at scale 1.
 constexpr float kSign = 16;
@@ -167,7 +167,7 @@ const schedules::Generator* generator_of(const std::string& schedule) {
   }
 }
 
-/// How a quantity is typed with its unit, "" for keys that hold none.
+/// Says how a quantity is typed with its unit; "" for keys that hold none.
 std::string_view literal_hint(const io::Key& key) {
   if (key.unit == "time_unit") return ", or typed with one: 23.6ms";
   if (key.unit == "bytes") return ", or typed with one: 80GB, 75GiB";
@@ -211,7 +211,7 @@ void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help
   explain(help);
 }
 
-/// In front of the field, while the pointer is in the row: back to the default, a value for each stage.
+/// Draws buttons before the field, while the pointer is in the row: back to the default, a value for each stage.
 void draw_signs(Ui& ui, const io::Key& key, int stages, bool hovered, float right) {
   const float width = kSign * ui.skin.scale;
   const std::string now = config(ui).value(std::string(key.path));

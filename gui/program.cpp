@@ -96,7 +96,7 @@ std::unique_ptr<Platform> open_platform(const Options& options) {
   return options.headless ? open_offscreen(size) : open_window("Pipeloom", size);
 }
 
-/// As if the user had typed it; here a refusal ends the program.
+/// Runs a command as if the user had typed it; here a refusal ends the program.
 void require_command(Session& session, std::string_view id, const std::string& argument) {
   session.message = {};
   run_command(session, id, argument);

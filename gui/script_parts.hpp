@@ -29,10 +29,10 @@ namespace pipeloom::gui {
 /// Replaces each `${NAME}` by the environment's variable. Throws InputError at `where` for one that is not set.
 [[nodiscard]] std::string expanded(const Where& where, std::string text);
 
-/// Where a script's file goes: relative names below PIPELOOM_OUT, if that is set. Its folder is made.
+/// The path of a script's file: relative names below PIPELOOM_OUT, if that is set. Its folder is made.
 [[nodiscard]] std::filesystem::path output_path(const std::string& name);
 
-/// Where `op:RANK/0F7`, `gap:RANK/N` or `legend:F` of the active run was in the frame drawn last. No value if the chart does not show it;
+/// The place of `op:RANK/0F7`, `gap:RANK/N` or `legend:F` of the active run in the frame drawn last. No value if the chart does not show it;
 /// nothing is scrolled or zoomed. Throws InputError for an op or gap that the run does not have.
 [[nodiscard]] std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target);
 

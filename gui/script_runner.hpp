@@ -25,7 +25,7 @@ struct ScriptHost {
   std::function<void()> frame;
   /// The state dump.
   std::function<std::string()> state;
-  /// Where `op:RANK/0F7`, `gap:RANK/N` and `legend:F` are in the latest frame; nothing if they are not on screen. Items need no entry
+  /// The places of `op:RANK/0F7`, `gap:RANK/N` and `legend:F` in the latest frame; nothing if they are not on screen. Items need no entry
   /// here. Throws InputError for an op, gap or kind that the run does not have. May be empty.
   std::function<std::optional<ItemRect>(std::string_view)> resolve;
 };

@@ -42,7 +42,7 @@ struct Skin {
 [[nodiscard]] Skin make_skin(bool dark, float scale);
 /// Opaque.
 [[nodiscard]] Rgba to_rgba(draw::Colour colour);
-/// The same with `alpha` of 0 .. 255.
+/// The colour with an alpha of 0 .. 255.
 [[nodiscard]] Rgba with_alpha(Rgba colour, unsigned alpha);
 
 }  // namespace pipeloom::gui

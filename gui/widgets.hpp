@@ -59,7 +59,7 @@ bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown
 bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,
             std::string_view help = {});
-/// How wide a choice is that shows the longest of its entries whole; of very long ones less.
+/// The width of a choice that shows the longest of its entries whole; less if that is very long.
 [[nodiscard]] float choice_width(const Ui& ui, std::span<const std::string> entries);
 /// True when another entry was chosen; `chosen` is its index. Entries are items too: "id:entry". A name that is too long for the width
 /// loses its middle, and is whole in the help.

@@ -8,7 +8,7 @@
 namespace pipeloom::executor {
 namespace {
 
-/// Where the columns of one slice begin in S and P, and how many there are.
+/// The first column of one slice in S and P, and the number of its columns.
 struct Columns {
   std::size_t first = 0;
   std::size_t size = 0;
@@ -27,9 +27,9 @@ class Heads {
   [[nodiscard]] std::size_t count() const { return shape_.heads; }
   [[nodiscard]] std::size_t slices() const { return columns_.size(); }
   [[nodiscard]] std::size_t context() const { return context_; }
-  /// Of the pass's own slice, the last.
+  /// Rows of the pass's own slice, the last one.
   [[nodiscard]] std::size_t rows() const { return columns_.back().size; }
-  /// How many columns row i may attend to.
+  /// Number of columns that row i may attend to.
   [[nodiscard]] std::size_t seen_by(std::size_t row) const { return columns_.back().first + row + 1; }
   [[nodiscard]] float scale() const { return 1.0F / std::sqrt(static_cast<float>(shape_.head_width())); }
 

@@ -127,7 +127,7 @@ std::span<const float> block_of(const BlockShape& shape, std::span<const float> 
   return all.subspan(block * shape.parameters(), shape.parameters());
 }
 
-/// Of the slices up to that of the pass.
+/// The keys of all slices up to that of the pass; empty without attention.
 std::span<SliceKeys> keys_of(const BlockShape& shape, Attended attended, std::size_t block) {
   if (shape.heads == 0) return {};
   return std::span((*attended.keys)[block]).first(static_cast<std::size_t>(attended.slice) + 1);

@@ -61,7 +61,7 @@ void require_possible(const LayersConfig& config, const PipelineSizes& sizes);
 /// forward and back (executor/layers/attention.hpp). [block][slice]; empty without attention.
 using StageKeys = std::vector<std::vector<SliceKeys>>;
 
-/// Where a pass finds the keys of the slices before it, and leaves its own.
+/// The keys of earlier slices, which a pass reads, and the place where it leaves its own.
 struct Attended {
   StageKeys* keys = nullptr;  ///< null without attention
   int slice = 0;              ///< of the pass

@@ -18,7 +18,7 @@ std::size_t stride_or(std::size_t stride, std::size_t width) {
   return stride == 0 ? width : stride;
 }
 
-/// How an operand lies in memory: rows of `stride` elements.
+/// The layout of an operand in memory: rows of `stride` elements.
 struct Operand {
   std::span<const float> values;
   bool transposed = false;

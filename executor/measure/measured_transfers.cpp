@@ -41,7 +41,7 @@ std::size_t median_size(std::vector<std::size_t> sizes) {
   return *middle;
 }
 
-/// From the messages that `counts(message, info)` names. Nothing if it names none.
+/// The link of the messages for which `counts(message, info)` is true. Returns nullopt if there are none.
 template <class Counts>
 std::optional<MeasuredTransfers::Link> link_of(const RunResult& run, const MessageTable& table,
                                                Counts&& counts) {

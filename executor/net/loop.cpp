@@ -80,7 +80,7 @@ class Connection {
     [[nodiscard]] std::size_t size() const { return head.size() + body.size(); }
   };
 
-  /// As much of the queue as the system takes in one go. REQUIRES: the lock, a queue that is not empty.
+  /// Writes as much of the queue as the system takes in one go. REQUIRES: the lock, a queue that is not empty.
   void write_once();
   /// Takes `count` bytes off the queue. REQUIRES: the lock.
   void drop(std::size_t count);

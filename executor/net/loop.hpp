@@ -24,7 +24,7 @@ class Loop {
     /// Once, after the last frame, unless the destructor ended the connection: why it ended, "the connection was closed" or the
     /// system's words. The end of a paused connection goes unnoticed.
     std::function<void(const std::string&)> on_end;
-    /// For every frame that was handed to the system whole, in the order of send(); may be empty.
+    /// Called for every frame that was handed to the system whole, in the order of send(); may be empty.
     std::function<void()> on_sent = {};
   };
 
@@ -52,7 +52,7 @@ class Loop {
   /// were read already still come, at most 256 KiB of them. Any thread.
   void pause(Id from);
   void resume(Id from);
-  /// How long the destructor goes on writing; 1 s unless set.
+  /// Time for which the destructor goes on writing; 1 s unless set.
   void linger(std::chrono::milliseconds most);
 
  private:

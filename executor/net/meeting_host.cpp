@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = Deadline::clock;
 
-/// How long ranks that come after the meeting has failed are told why.
+/// Time after a failed meeting in which ranks that come later are told the reason.
 constexpr auto kGrace = 1s;
 
 /// A process that ends lets go of its listener and its connections one after another.

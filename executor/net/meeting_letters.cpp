@@ -10,7 +10,7 @@
 namespace pipeloom::executor::net {
 namespace {
 
-/// In front of every letter: "PIPELOOM".
+/// The beginning of every letter: "PIPELOOM".
 constexpr std::uint64_t kSignature = 0x4d4f4f4c45504950;
 
 Frame sealed(LetterKind kind, Writer&& out) {

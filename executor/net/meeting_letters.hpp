@@ -60,7 +60,7 @@ struct Call {
 [[nodiscard]] Table table_in(const Frame& frame);
 [[nodiscard]] Call call_in(const Frame& frame);
 
-/// Why `guest` cannot take part in a run in which rank 0 said `host`; "" if it can.
+/// Returns why `guest` cannot take part in a run of which rank 0 said `host`; "" if it can.
 [[nodiscard]] std::string difference(const Hello& host, const Hello& guest);
 
 }  // namespace pipeloom::executor::net

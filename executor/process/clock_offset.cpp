@@ -44,7 +44,7 @@ std::optional<ClockOffset> same_machine_offset(const RunClock& own, const net::B
   const std::int64_t origin = in.i64();
   in.end();
   if (machine.empty() || machine != machine_name()) return {};
-  // Who was set up earlier has counted further.
+  // The clock that was set up earlier is further ahead.
   return ClockOffset{.offset = Ticks{1000} * (origin_in_ns(own) - origin), .error = 0, .at = own.now()};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the clocks of two processes are compared: on one machine exactly, else by asking.
+// Comparison of the clocks of two processes: on one machine exactly, else by asking.
 
 #include <optional>
 #include <span>
@@ -26,14 +26,14 @@ struct ClockOffset {
   Ticks at = 0;  ///< own clock, when it was measured
 };
 
-/// From the trip that took least time: there - (sent + received) / 2 (Cristian 1989; the choice of the shortest as NTP's clock filter, RFC
+/// The offset from the trip that took least time: there - (sent + received) / 2 (Cristian 1989; the choice of the shortest as NTP's clock filter, RFC
 /// 5905 section 10). REQUIRES: at least one trip, each with received >= sent.
 [[nodiscard]] ClockOffset clock_offset(std::span<const RoundTrip> trips);
 
 /// A clock as another process may know it: the machine whose steady clock it reads (its boot and its time namespace, as Linux names
 /// them; empty where /proc says neither), and when it was set up by that.
 [[nodiscard]] net::Bytes identity_of(const RunClock& clock);
-/// How far the clock that `other` describes is ahead of `own`, without error, if both read the same machine's. Throws net::MalformedBytes
+/// Returns how far the clock that `other` describes is ahead of `own`, without error, if both read the same machine's. Throws net::MalformedBytes
 /// for bytes that identity_of() would not write.
 [[nodiscard]] std::optional<ClockOffset> same_machine_offset(const RunClock& own, const net::Bytes& other);
 

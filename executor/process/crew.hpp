@@ -31,7 +31,7 @@ namespace pipeloom::executor {
 /// In crews of at most this many ranks every rank knows where all are; in larger ones only the coordinator does.
 inline constexpr int kSmallCrew = 16;
 
-/// How often ranks say that they live, where silence of `silence` is death: eight times in it, and not more than ten times a second. The
+/// Interval of heartbeats if a rank counts as dead after `silence`: eight in that time, and not more than ten a second. The
 /// coordinator hears at most about a thousand a second, however many they are.
 [[nodiscard]] std::chrono::milliseconds time_between_beats(std::chrono::milliseconds silence, int ranks);
 
@@ -133,7 +133,7 @@ class Crew {
     changed_.wait(lock, [&] { return mail_.stopped || is_wanted(mail_); });
     return !mail_.stopped;
   }
-  /// The same for at most so long, also after stop().
+  /// Waits likewise, but for at most `most`, also after stop().
   template <class Wanted>
   void wait_for(std::chrono::milliseconds most, Wanted&& is_wanted) {
     std::unique_lock lock(mutex_);

@@ -26,7 +26,7 @@ enum class LetterKind : std::uint8_t {
   Bye,        ///< everything is said; from the coordinator
 };
 
-/// Where a rank is, without a clock in common.
+/// The position of a rank in its run, without a clock in common.
 struct Whereabouts {
   Rank rank;
   int step = 0;

@@ -123,7 +123,7 @@ ClockOffset clock_from(const net::Bytes& bytes) {
   return clock;
 }
 
-/// How far the coordinator's clock is ahead. Nothing if the run has failed.
+/// Returns how far the coordinator's clock is ahead; nullopt if the run has failed.
 std::optional<ClockOffset> compare_clocks(Process& process) {
   Crew& crew = process.crew();
   const RunClock& clock = process.state().clock();

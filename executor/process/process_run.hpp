@@ -75,7 +75,7 @@ class ProcessFailed : public RunFailed {
                                            const net::World& world,
                                            const std::vector<net::Agreement>& agreements);
 
-/// The same with another engine than sockets between CPUs; it may outlive the call with a rank that did not come back.
+/// The same with another engine than sockets between CPUs; the engine may outlive the call, with a rank that did not return.
 [[nodiscard]] ProcessResult run_as_process(const Program& program, Work& work, const RunOptions& options,
                                            const net::World& world,
                                            const std::vector<net::Agreement>& agreements,

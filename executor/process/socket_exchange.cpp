@@ -257,7 +257,7 @@ bool SocketExchange::Inside::wait(std::uint32_t batch, int step) {
     changed_.wait(lock);
   }
   if (!slept) return true;
-  // For a rank that slept a message is there when it wakes up: that is the latency that it sees.
+  // A rank that slept sees a message when it wakes up: so the time of waking is its arrival.
   const Ticks now = plan_->clock.now();
   for (const Endpoint& end : program().batch(batch))
     if (!end.is_send) {

@@ -18,7 +18,7 @@ struct BusyOptions {
   bool spin = false;
 };
 
-/// How long every op of a rank keeps it busy, by Op::key(): as long as its whole entry, or as itself under the rule Sequential.
+/// Time for which every op of a rank keeps it busy, by Op::key(): as long as its whole entry, or as itself under the rule Sequential.
 [[nodiscard]] std::unordered_map<std::uint64_t, Ticks> busy_times(const Costs& costs,
                                                                   const Schedule& schedule, Rank rank);
 /// The value of every element of an op's output: it tells producer and step, and is below 2^24, so that a float holds it.

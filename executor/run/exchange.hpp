@@ -1,6 +1,6 @@
 #pragma once
 
-// How tensors get from rank to rank: mailboxes between threads (executor/run/mailboxes.hpp), sockets between
+// Transport of tensors from rank to rank: mailboxes between threads (executor/run/mailboxes.hpp), sockets between
 // processes (executor/process/socket_exchange.hpp).
 //
 // Messages carry no tags. The n-th send from one rank to another pairs with the n-th receive that the other posts for it:

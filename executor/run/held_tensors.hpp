@@ -21,7 +21,7 @@ namespace pipeloom::executor {
   return first + 1;
 }
 
-/// The same for all ops of a pass: an L is found under it by the ops that wait for it.
+/// A key that is the same for all ops of a pass: the ops that wait for an L find it by this key.
 [[nodiscard]] inline std::uint64_t reload_key(Op op) {
   return op.as(OpKind::Forward).key();
 }

@@ -96,7 +96,7 @@ bool Mailboxes::wait(Rank rank, std::uint32_t batch, int step) {
     else
       changed_[rank.at()].wait_until(lock, plan_->clock.at(end));
   }
-  // For a rank that slept a message is there when it wakes up: that is the latency that it sees.
+  // A rank that slept sees a message when it wakes up: so the time of waking is its arrival.
   const Ticks now = plan_->clock.now();
   for (const Endpoint& endpoint : program().batch(batch))
     if (!endpoint.is_send) {

@@ -35,11 +35,11 @@ class Companion {
   Companion(const Companion&) = delete;
   Companion& operator=(const Companion&) = delete;
 
-  /// Never waits. Behind a task that threw, tasks are not run until finish() has thrown that.
+  /// Never waits. After a task that threw, later tasks are not run until finish() has thrown its exception.
   Ticket start(std::function<void()> task);
   /// Waits until this task and those before it have ended, and throws the first exception of theirs.
   void finish(Ticket ticket);
-  /// The same for all tasks.
+  /// finish() for all tasks.
   void finish() { finish(started_); }
 
  private:

@@ -16,7 +16,7 @@
 
 namespace pipeloom::executor {
 
-/// How the parts of an overlapped group run.
+/// The order in which the parts of an overlapped group run.
 enum class GroupRule : std::uint8_t {
   Together,  ///< on two threads: the first part on the rank's own, the others on its companion
   InTurn,    ///< one after another, each with times of its own: as costs with the rule "sequential" have them
@@ -25,7 +25,7 @@ enum class GroupRule : std::uint8_t {
 struct RunOptions {
   int warmup_steps = 1;
   int steps = 5;  ///< timed
-  /// Which messages pair and wait for each other, as the simulator's queues.
+  /// The queues in which messages pair and wait for each other, as in the simulator.
   QueueDiscipline queue = QueueDiscipline::PerPair;
   GroupRule groups = GroupRule::Together;
   /// Time that a message is under way in addition to its handing over, [slot of the receiver] in ticks, as Costs::forward_delay and
@@ -49,7 +49,7 @@ struct RunOptions {
   std::function<void(MessageId, int, Payload&)> in_transit = {};
 };
 
-/// When a message was handed over and when it was there, in ticks from the run's first timed start; before it: negative.
+/// Times at which a message was handed over and was there, in ticks from the run's first timed start; before it: negative.
 ///
 ///   waiting    from the first post to `started`: an end, or an earlier message in its queue, is not there yet
 ///   transfer   from `started` to `done`
@@ -72,7 +72,7 @@ struct RunResult {
   std::vector<RankGradients> gradients;    ///< [rank], of the last step
 };
 
-/// Why a run ended early: what() names the rank, what it was doing and what went wrong.
+/// A run ended early: what() names the rank, its action and the error.
 class RunFailed : public SystemError {
  public:
   RunFailed(const std::string& message, Timeline partial, std::vector<std::string> last_actions)

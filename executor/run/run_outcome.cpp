@@ -56,7 +56,7 @@ void merge(MeasuredMessage& into, const MeasuredMessage& from) {
   };
   take(into.sent, from.sent);
   take(into.received, from.received);
-  // Where both ends say when it started, it did when both could.
+  // If both ends report a start, the message started when both could: at the later one.
   if (into.started == MeasuredMessage::kNever || from.started > into.started)
     take(into.started, from.started);
   take(into.done, from.done);

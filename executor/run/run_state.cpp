@@ -13,7 +13,7 @@
 namespace pipeloom::executor {
 namespace {
 
-/// How long ranks that were told to end have for the op they are in.
+/// Time that ranks which were told to end have for the op that they are in.
 constexpr std::chrono::milliseconds kGrace{100};
 /// So many instructions before the last one are told.
 constexpr std::size_t kTold = 4;
@@ -146,7 +146,7 @@ void RunState::fail(Failure failure) {
   try {
     told_(*failure_);  // set once, never changed again
   } catch (const std::bad_alloc&) {
-    // Who has no memory to tell the others is missed by them.
+    // Without memory the others cannot be told; they notice that this rank is missing.
   }
 }
 

@@ -23,7 +23,7 @@ namespace pipeloom::executor {
 /// Thrown in a rank that is to end because another one failed.
 struct Stopped {};
 
-/// Where a rank is. Its thread writes, the watcher reads.
+/// The position of a rank in its run. Its thread writes, the watcher reads.
 struct Progress {
   enum class Doing : std::uint8_t { Computing, Waiting, Ended };
   std::atomic<int> step = 0;
@@ -42,7 +42,7 @@ struct Progress {
   std::atomic<Ticks> heard = kOwn;
 };
 
-/// Why a run ends early.
+/// The reason for which a run ends early.
 struct Failure {
   Rank rank{-1};                          ///< whose
   std::string what;                       ///< what went wrong there
@@ -60,7 +60,7 @@ struct RankRecord {
   RankGradients gradients;
 };
 
-/// Where all ranks meet between steps.
+/// The point at which all ranks meet between steps.
 class Barrier {
  public:
   Barrier() = default;
@@ -101,7 +101,7 @@ class RunState {
 
   /// The first failure counts; all ranks of this process are told to end. Does not throw for want of memory.
   void fail(Rank rank, std::string_view what);
-  /// The same, where the copy that is under way went wrong.
+  /// The same for a failure of the copy that is under way.
   void fail_copy(Rank rank, std::string_view what);
   /// The same with a message that was made before the run: for a rank without memory to make one.
   void fail_without_memory();
@@ -112,7 +112,7 @@ class RunState {
   /// The rank's thread is about to return.
   void end(Rank rank);
 
-  /// Where ranks of other processes are, as they say: told by watch() as those of this one.
+  /// Positions of ranks of other processes, as these report them: watch() tells them like those of this process.
   [[nodiscard]] Progress& progress(Rank rank) { return progress_[rank.at()]; }
   /// True if this process hears from all ranks directly, and so sees a rank that stays in an op, and that all wait.
   void knows_all(bool all) { knows_all_ = all; }

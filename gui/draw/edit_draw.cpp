@@ -72,7 +72,7 @@ ImVec2 corner(double x, double y) {
   return {static_cast<float>(x), static_cast<float>(y)};
 }
 
-/// In a box over the rows, as wide as they are at the most.
+/// Draws a text in a box over the rows, at most as wide as they are.
 void draw_words(Ui& ui, const Box& rows, const std::string& text, ImDrawList& draw) {
   const float pad = 8 * ui.skin.scale;
   const float most = std::max(static_cast<float>(rows.width()) - 6 * pad, 1.0F);

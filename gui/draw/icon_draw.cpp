@@ -7,7 +7,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of the letters' height.
+/// Size of an icon, as a share of the letters' height.
 constexpr float kShareOfFont = 0.6F;
 constexpr float kStroke = 0.1F;
 

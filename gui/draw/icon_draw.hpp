@@ -11,7 +11,7 @@ namespace pipeloom::gui {
 
 /// Draws on the window in progress.
 void draw_icon(Icon icon, const ImVec2& middle, Rgba ink);
-/// How wide one is.
+/// The width of an icon.
 [[nodiscard]] float icon_width();
 
 }  // namespace pipeloom::gui

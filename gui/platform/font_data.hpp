@@ -9,7 +9,7 @@ namespace pipeloom::gui {
 
 struct FontFace {
   std::span<const unsigned char> data;
-  /// From the highest to the lowest of its letters, in sizes of the face.
+  /// Height from the lowest to the highest point of its letters, in sizes of the face.
   float height = 1;
 };
 

@@ -75,7 +75,7 @@ void move_focus(std::vector<Stop>& stops, int moves) {
   const auto count = static_cast<std::ptrdiff_t>(stops.size());
   const auto found =
       std::find_if(stops.begin(), stops.end(), [&](const Stop& stop) { return stop.id == focused; });
-  // From nowhere the first step forward is to the first stop, and back to the last.
+  // If no stop has the keyboard, the first step forward goes to the first stop, and a step back to the last.
   const std::ptrdiff_t from = found != stops.end() ? found - stops.begin() : (moves > 0 ? -1 : 0);
   const std::ptrdiff_t to = ((from + moves) % count + count) % count;
   focus(stops[static_cast<std::size_t>(to)]);

@@ -10,7 +10,7 @@ void begin_tab_order();
 /// After each widget that takes the keyboard: the widget drawn last is the next in the order.
 void note_tab_stop();
 
-/// From the next frame on, the keyboard is the next widget's (or the one before). Around the end it starts again. While a popup is open,
+/// Gives the keyboard to the next widget (or the previous one) from the next frame on. Around the end it starts again. While a popup is open,
 /// its widgets alone take part.
 void move_tab_focus(bool backwards);
 

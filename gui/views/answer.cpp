@@ -41,8 +41,8 @@ class Bar {
         size_(ImGui::GetContentRegionAvail()),
         x_(at_.x) {}
 
-  /// Where the number of the cell that follows begins, and how wide the cell is, so that bars below know their room.
-  /// True where it is clicked.
+  /// Draws a cell; keeps where its number begins and how wide the cell is, so that bars below know their room.
+  /// Returns true if it is clicked.
   bool cell(const char* id, const std::string& label, const std::string& value, const Note& note,
             const std::string& help) {
     const float scale = ui_.skin.scale;

@@ -18,7 +18,7 @@
 namespace pipeloom::gui::views {
 namespace {
 
-/// In sight before they scroll.
+/// Lines in sight before a list scrolls.
 constexpr std::size_t kRanksInSight = 8;
 constexpr std::size_t kGapsInSight = 6;
 constexpr std::size_t kRootsInSight = 6;
@@ -200,7 +200,7 @@ void draw_gaps(Ui& ui, CausesModel& model, const RunModel& run) {
   ImGui::EndChild();
 }
 
-/// Where the idle time comes from: roots, then phases.
+/// Draws the causes of the idle time: roots, then phases.
 void draw_sums(Ui& ui, const CausesModel& model, TimeUnit unit) {
   const CausesSummary& summary = *model.summary();
   draw_roots(ui, model, unit);

@@ -185,7 +185,7 @@ void ChartView::note_items(Ui& ui, const ChartLayout& layout) {
   }
 }
 
-/// Where an op that is being dragged would go: a line in its row, and its box outlined.
+/// Draws the place to which a dragged op would go: a line in its row, and its box outlined.
 void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
   const auto preview = ui.session.part<ScheduleEditor>().drag_preview();
   const ChartRow* row = preview ? layout.row_of(preview->run, preview->rank) : nullptr;

@@ -37,7 +37,7 @@ void line_below(const Ui& ui) {
                                       ui.skin.grid);
 }
 
-/// At the right end of the line that the cursor is on.
+/// Draws a text at the right end of the cursor's line.
 void right_text(const Ui& ui, const std::string& text, Rgba colour) {
   const float width = ImGui::CalcTextSize(text.c_str()).x;
   ImGui::SameLine(std::max(ImGui::GetCursorPosX(), ImGui::GetContentRegionMax().x - width));

@@ -1,4 +1,4 @@
-// Where the difference between a prediction and a measured run comes from: a row for each cause. Resting on one shows its ops in both runs, a
+// Causes of the difference between a prediction and a measured run, a row for each. Resting on one shows its ops in both runs, a
 // click goes to them.
 
 #include <fmt/format.h>

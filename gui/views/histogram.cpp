@@ -1,4 +1,4 @@
-// How long ops take: bars by duration and kind, numbers per kind, and the ops that do not fit in. A click on a bar narrows the search to it.
+// Durations of ops: bars by duration and kind, numbers per kind, and the outliers. A click on a bar narrows the search to it.
 
 #include <fmt/format.h>
 #include <imgui.h>

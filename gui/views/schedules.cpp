@@ -327,7 +327,7 @@ class Table {
     return text + row.peak_note + " at most; " + row.held_text + " in all";
   }
 
-  /// In words over the columns of numbers.
+  /// Draws the reason in words over the columns of numbers.
   void draw_refusal(const ScheduleRow& row) {
     ImGui::TableNextColumn();
     const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which NCCL communicators a program needs: one per queue of the discipline, so that messages wait for each other as the simulator's do.
+// The NCCL communicators that a program needs: one per queue of the discipline, so that messages wait for each other as the simulator's do.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How tensors get from device to device: the twin of executor/run/exchange.hpp. Messages are queued on streams of the exchange; a rank's own
+// Transport of tensors from device to device: the twin of executor/run/exchange.hpp. Messages are queued on streams of the exchange; a rank's own
 // streams wait for them there, so that the host need not.
 
 #include <cuda_runtime_api.h>

@@ -40,7 +40,7 @@ class MessageBook {
   /// REQUIRES: the run has checksums.
   [[nodiscard]] MessageSums& sums(MessageId message) { return sums_[message]; }
 
-  /// Which end knows when a message started.
+  /// The end that knows when a message started.
   enum class Starter : std::uint8_t { Sender, Receiver, Both };
   /// Notes the times of this rank's ends, and throws WrongMessage if the sums of one that it received differ.
   void collect(Rank rank, int step, const StepClock& clock, Starter starter);

@@ -8,7 +8,7 @@
 
 #include "executor/layers/block.hpp"
 
-/// In front of every function that kernels call.
+/// Precedes every function that kernels call.
 #ifdef __CUDACC__
 #define PIPELOOM_HOST_DEVICE __host__ __device__
 #else

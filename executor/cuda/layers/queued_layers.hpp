@@ -79,7 +79,7 @@ class QueuedLayers {
   void upload_rows(const Schedule& schedule);
   /// Runs every kernel and product on zeros; returns the bytes of one block's tape after F.
   std::size_t rehearse(std::size_t rows);
-  /// As much of the host's memory as the queue has passes there at once.
+  /// Takes memory of the host for as many passes as the queue has there at once.
   void take_host_memory(std::span<const Op> queue, std::size_t tape_bytes);
   void begin_step(int step, Stream stream);
   [[nodiscard]] RowRange rows_of(Op op) const { return rows_of_slice(config_, op.slice(), sizes_.slices); }

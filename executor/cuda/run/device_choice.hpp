@@ -1,6 +1,6 @@
 #pragma once
 
-// Which GPU a process takes.
+// The choice of a process's GPU.
 
 #include "executor/net/world.hpp"
 

@@ -59,7 +59,7 @@ Costs equal_costs(const Costs& costs) {
   return equal;
 }
 
-/// Where durations follow from tables by stage alone, and messages from latencies.
+/// True if durations follow from tables by stage alone, and messages from latencies.
 bool can_be_equal(const RunModel& run) {
   return run.simulated() && run.costs && run.memory && run.metrics && !run.program && !run.hang &&
          run.costs->per_op.empty() && run.costs->overlap.rule != OverlapRule::Explicit &&

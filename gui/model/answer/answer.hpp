@@ -53,7 +53,7 @@ struct PeakAnswer {
 struct RunAnswer {
   std::uint64_t run = 0;  ///< RunModel::id
   TimeUnit unit = TimeUnit::Unit;
-  /// Of a run that was measured: its span.
+  /// The step time; of a run that was measured: its span.
   Ticks step_time = 0;
   std::optional<double> tokens_per_s;
   double bubble_ratio = 0;
@@ -104,9 +104,9 @@ class AnswerModel : public Part {
  public:
   explicit AnswerModel(Session&) {}
 
-  /// Of the active run, or while a job works on it of the run before; null before the first.
+  /// The answer for the active run, or while a job works on it for the previous run; null before the first.
   [[nodiscard]] const RunAnswer* run() const { return run_ ? &*run_ : nullptr; }
-  /// Of the run of run(); nothing until it is found: then the largest cause is known by its phase alone.
+  /// The cause for the run of run(); nullopt until it is found: then the largest cause is known by its phase alone.
   [[nodiscard]] const std::optional<CauseAnswer>& cause() const { return cause_; }
   /// Share by which the step is longer than the baseline's; nothing where the active run is the baseline, or times cannot be compared.
   [[nodiscard]] std::optional<double> change() const { return change_; }

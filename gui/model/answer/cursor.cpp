@@ -20,7 +20,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of a queue at a moment.
+/// Ops of a queue that are shown, and looked at, at a moment.
 constexpr std::size_t kShownNext = 4;
 constexpr std::size_t kLookedAhead = 64;
 /// A map of dependencies takes memory that follows the ops.
@@ -236,7 +236,7 @@ bool Cursor::update(Session& session) {
   const double length = static_cast<double>(span.length());
   const double from = static_cast<double>(span.start);
   const double next = *time_ - from + length * session.frame_seconds / kPlaySeconds;
-  // From the end it goes on at the start; from outside of the range too.
+  // At the end it goes on from the start; also where it is outside of the range.
   put(session, next < 0 || next > length ? from : from + next);
   return true;
 }

@@ -21,11 +21,12 @@ namespace pipeloom::gui {
 struct QueueMoment {
   std::vector<Op> now;   ///< under way
   std::vector<Op> next;  ///< the first few of its queue that did not start
-  /// Of those that did not start, the first few whose input from another rank is there.
+  /// The first few of the ops that did not start and whose input from another rank is there.
   std::vector<Op> received;
 };
 
-/// How many microbatches each rank has in flight at any moment of the first step: from the start of their F to the end of the op that frees them.
+/// The number of microbatches that each rank has in flight at any moment of the first step: from the start of their F to the end of the op that frees
+/// them.
 class InFlight {
  public:
   /// O(ops).
@@ -67,7 +68,7 @@ class Cursor : public Part {
   [[nodiscard]] std::optional<Ticks> time(Session& session) const;
   /// Within the active run; nothing takes it away.
   void put(Session& session, std::optional<double> time);
-  /// To the next start of an op of any rank, or the one before.
+  /// Moves to the next start of an op of any rank, or to the previous one.
   void step(Session& session, bool forward);
   void play(Session& session, bool on);
   /// Measures one period of the steady state and plays it, as soon as it is found.

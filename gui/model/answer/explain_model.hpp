@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the difference between a prediction and a measured run comes from: causes with their amounts, and their ops in both runs.
+// Causes of the difference between a prediction and a measured run, with their amounts, and their ops in both runs.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,12 +34,12 @@ class ExplainModel : public Part {
  public:
   explicit ExplainModel(Session&) {}
 
-  /// Of the runs that measured() and predicted() name; null while it is not known.
+  /// The explanation of the runs that measured() and predicted() name; null while it is not known.
   [[nodiscard]] const study::explain::Explanation* explanation() const { return found_.get(); }
   [[nodiscard]] const std::vector<CauseRow>& rows() const { return rows_; }
   /// The line above them: "measured 402.8 ms, predicted 338.0 ms: +64.8 ms (+19.17 %)".
   [[nodiscard]] const std::string& headline() const { return headline_; }
-  /// Why there is none; "" while it is sought, or found.
+  /// Says why there is none; "" while it is sought, or found.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   /// The runs are large: it is found when asked for.
   [[nodiscard]] bool waits_for_question() const { return waits_; }
@@ -52,7 +52,7 @@ class ExplainModel : public Part {
   void ask(Session& session);
   /// Dims all but the ops of this cause in both runs until another is named; "" takes that back. Throws InputError.
   void highlight(Session& session, std::string_view cause);
-  /// The same while the pointer rests on it.
+  /// Highlights likewise while the pointer rests on a cause.
   void hover(std::optional<std::size_t> cause);
   /// Selects that op of a cause whose duration differs most, in the measured run, and has it in sight. Throws InputError.
   void go_to(Session& session, std::string_view cause);

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much shorter the step would be if something were 1 % faster: simulated, so that other chains that become the longest count, with
-// the costs of one stage, kind, rank or link changed. Where messages are more than latencies, the share of the critical path says it.
+// The gain of the step if something were 1 % faster: simulated, so that other chains that become the longest count, with
+// the costs of one stage, kind, rank or link changed. Where messages are more than latencies, the share of the critical path is taken.
 
 #include <cstdint>
 #include <memory>

@@ -128,7 +128,7 @@ void ChartColours::make_series() {
 void ChartColours::make_slack_ramp() {
   const Theme theme = theme_of(key_);
   const bool grey_only = key_.palette == "greyscale";
-  // From the critical path's red over amber to a quiet blue.
+  // Colours from the critical path's red over amber to a quiet blue.
   const Colour hot = draw::surface_of(theme).critical;
   const Colour warm{0xe6, 0xa8, 0x3c};
   const Colour cool = theme == Theme::Light ? Colour{0x9d, 0xb8, 0xd6} : Colour{0x3f, 0x5f, 0x86};

@@ -38,7 +38,7 @@ using Rgba = std::uint32_t;
 /// The colour of messages under way.
 [[nodiscard]] draw::Colour message_colour(std::string_view palette, draw::Theme theme, bool gradient);
 
-/// How an op is painted.
+/// The paint of an op.
 struct OpPaint {
   Rgba fill = 0;
   /// The colour of its label: the contrast is at least 4.5 : 1.
@@ -78,7 +78,7 @@ class ChartColours {
   [[nodiscard]] const OpPaint& tint_at(double share) const {
     return of_tint(static_cast<std::int8_t>(std::lround(254 * share) - 127));
   }
-  /// How many stages, microbatches or chunks there are to colour, where Key::by is one of them, and the paint of forward `index`.
+  /// The number of stages, microbatches or chunks to colour, where Key::by is one of them, and the paint of forward `index`.
   [[nodiscard]] std::size_t series() const { return series_; }
   [[nodiscard]] const OpPaint& of_series(std::size_t index) const { return paints_[index]; }
   /// Chunks, or where there are none the directions, that kinds are shaded by; and the fill of forward in one of them.

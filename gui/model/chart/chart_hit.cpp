@@ -33,7 +33,7 @@ std::optional<std::size_t> op_near_pixel(const ChartLayout& layout, const RunMod
   std::optional<std::size_t> best;
   double least = reach;
   run.op_track->for_each_visible(row.rank, time - reach, time + reach, lane_of(lane), [&](std::size_t op) {
-    // Where one op ends and the next begins, it is the next.
+    // At the border of two ops it is the later one.
     const double away = distance(time, run.timeline.start[op], run.timeline.end[op]);
     if (away <= least) {
       least = away;
@@ -59,7 +59,7 @@ std::optional<std::size_t> gap_at(const RunModel& run, Rank rank, double time) {
   return found;
 }
 
-/// Of the bars of a row, the last one that is under way at `time`.
+/// The last one of the bars of a row that is under way at `time`.
 std::optional<std::size_t> message_at(const RunModel& run, Rank rank, ChartLane lane, double time,
                                       double reach) {
   if (!run.message_track) return std::nullopt;

@@ -21,7 +21,7 @@ constexpr double kHeaderWidth = 68;
 /// With the gap between it and the rows.
 constexpr double kMemoryHeight = 46;
 constexpr double kMemoryGap = 6;
-/// Where rows would have less than this, they get all of it.
+/// If rows would have less height than this, they get all of it.
 constexpr double kLeastRows = 120;
 constexpr double kOverviewWidth = 44;
 constexpr double kScrollBarWidth = 9;
@@ -36,7 +36,7 @@ constexpr double kLeastWork = 4;
 /// With other strips below it, which are a part of its height.
 constexpr double kLeastWithStrips = 10;
 constexpr double kMostWork = 34;
-/// Where not all ranks fit.
+/// Height of a work strip where not all ranks fit.
 constexpr double kScrolledWork = 20;
 constexpr double kLegendText = 12;
 /// Height of the other strips relative to the work strip, [ChartLane].
@@ -261,7 +261,7 @@ class Builder {
       block.row_by_rank[out_.rows[row].rank.at()] = row;
   }
 
-  /// As if not scrolled.
+  /// Places the blocks as if not scrolled.
   void place_blocks() {
     double y = out_.body.y;
     for (std::size_t index = 0; index < out_.blocks.size(); ++index) {

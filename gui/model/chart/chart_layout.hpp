@@ -1,6 +1,6 @@
 #pragma once
 
-// Where everything of the Gantt chart is: from the runs, the view and a rectangle of the window to rows, strips and a time scale, and
+// The places of everything in the Gantt chart: from the runs, the view and a rectangle of the window to rows, strips and a time scale, and
 // back from a point to the thing that is there. Plain numbers, made anew every frame: O(rows), no op is visited.
 //
 //   +-------------------------------------------------+
@@ -194,7 +194,7 @@ struct ChartLayout {
 
   /// O(log ops) in the rows, else O(rows).
   [[nodiscard]] Hit hit(double x, double y) const;
-  /// Where an op or a gap is drawn, clipped to the plot; no value if nothing of it is visible. At least one pixel wide.
+  /// The box of an op or a gap, clipped to the plot; no value if nothing of it is visible. At least one pixel wide.
   [[nodiscard]] std::optional<Box> rect_of(const OpRef& op) const;
   [[nodiscard]] std::optional<Box> rect_of(const GapRef& gap) const;
   /// The scroll that brings a rank's row into the body with the least motion.

@@ -15,12 +15,12 @@ namespace pipeloom::gui {
 
 class ChartColours;
 
-/// How an op compares with its counterpart: -127 much shorter .. 0 equal .. 127 much longer; kNoCounterpart where there is none.
+/// Comparison of an op with its counterpart: -127 much shorter .. 0 equal .. 127 much longer; kNoCounterpart where there is none.
 /// Indexed by position in timeline.start.
 using OpTints = std::shared_ptr<const std::vector<std::int8_t>>;
 inline constexpr std::int8_t kNoCounterpart = -128;
 
-/// How much an op's delay would matter: 0 on the critical path .. 255 not at all. By op index, for the first step.
+/// Importance of an op's delay: 0 on the critical path .. 255 not at all. By op index, for the first step.
 using SlackLevels = std::shared_ptr<const std::vector<std::uint8_t>>;
 
 /// Positions in timeline.start, ascending.

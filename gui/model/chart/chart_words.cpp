@@ -23,7 +23,7 @@ struct Unit {
 // Picoseconds to seconds.
 constexpr std::array<Unit, 5> kSeconds = {{{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}}};
 
-/// At most four digits, no zeros at the end.
+/// Writes at most four digits, without zeros at the end.
 std::string short_number(double value) {
   const double size = std::abs(value);
   const int digits = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
@@ -67,7 +67,7 @@ std::string_view unit_word(TimeUnit unit) {
 
 namespace {
 
-/// Of a run that was measured over several steps: the first.
+/// The step time; of a run that was measured over several steps, that of the first.
 Ticks step_of(const RunModel& run) {
   return run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : span_of(run.timeline).length();
 }

@@ -23,7 +23,7 @@ struct BadgePart {
   enum class Tone : std::uint8_t { Value, Quiet, Better, Worse };
   std::string text;
   Tone tone = Tone::Value;
-  /// Which number it belongs to, the most important one first: where room is short, the last ones go.
+  /// The number that it belongs to, the most important one first: where room is short, the last ones go.
   int group = 0;
 };
 /// "986.0 ms" " -18.7 %" " \u00b7 bubble 6.5 %" " -17.5" " \u00b7 peak 56.8 GB" " +0.4 GB": numbers, each with the difference from the baseline;
@@ -41,7 +41,7 @@ struct RunHeading {
 [[nodiscard]] RunHeading heading_of(const RunModel& run, const std::string& title);
 /// The text inside a gap: "warmup \u00b7 175 ms".
 [[nodiscard]] std::string gap_words(const RunModel& run, const IdleSpan& gap);
-/// Of its step time: -1 where it is shorter than the baseline's, 1 where it is longer, 0 else.
+/// The sign of the step time's change: -1 if it is shorter than the baseline's, 1 if it is longer, else 0.
 [[nodiscard]] int change_of(const RunModel& run, const RunModel* baseline);
 /// The text that a pointer at rest on an op shows: lines separated by '\n'. "3B7", rank, start, end and duration.
 [[nodiscard]] std::string op_tooltip(const RunModel& run, std::size_t position);

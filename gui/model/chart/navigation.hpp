@@ -20,7 +20,7 @@ namespace pipeloom::gui {
 /// that is held, a drag. Jumps are an entry each.
 enum class Gesture : std::uint8_t { Jump, Wheel, Held, Drag };
 
-/// Where the user looks.
+/// The user's view.
 struct ViewPlace {
   TimeRange range;
   double scroll = 0;
@@ -31,7 +31,7 @@ class Navigation : public Part {
  public:
   explicit Navigation(Session&);
 
-  /// Where the pointer is over the chart, as a share of its width; no value while it is elsewhere. Keys zoom there, else in the middle.
+  /// The place of the pointer over the chart, as a share of its width; no value while it is elsewhere. Keys zoom there, else in the middle.
   std::optional<double> pointer_share;
 
   /// Call before the view changes: keeps the place for Alt+Left, unless `gesture` goes on.
@@ -105,7 +105,7 @@ void bring_into_sight(Session& session, Span span, std::uint64_t run, Rank rank)
 
 /// Scrolls the rows by this many pixels, as far as there are rows in the chart that was laid out last.
 void scroll_rows(Session& session, double pixels, Gesture gesture);
-/// The same by `pages` of the height in which rows scroll.
+/// Scrolls likewise, by `pages` of the height in which rows scroll.
 void scroll_pages(Session& session, double pages);
 
 /// The place before the last gesture, and the way back from there. Nothing happens at the ends.

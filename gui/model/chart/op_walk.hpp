@@ -22,7 +22,7 @@
 
 namespace pipeloom::gui {
 
-/// Why one op comes after another.
+/// The reason for which one op comes after another.
 enum class Link : std::uint8_t {
   Queue,       ///< comes before it in its rank's queue
   Activation,  ///< output of F for the next stage's F, or for its own backward, R, O

@@ -9,7 +9,7 @@
 
 namespace pipeloom::gui {
 
-/// Of ranks with limits the one that has least left, else the fullest; no value where nothing is known of memory. O(ranks).
+/// The rank that has least left of its limit, else the fullest one; no value where nothing is known of memory. O(ranks).
 [[nodiscard]] std::optional<Rank> pressed_rank(const RunModel& run);
 
 /// The amount held on it, with the word for its unit: "56.8 GB", "8 activations".

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a rank goes that is dragged by its name.
+// The place for a rank that is dragged by its name.
 
 #include <optional>
 

@@ -14,7 +14,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of times that were measured: no hop takes time, so that what passes on the way is the message's.
+/// The run's costs; those of measured times have no hops, so that the time on the way is the message's.
 Costs known_costs(const RunModel& run) {
   return run.costs ? *run.costs : default_costs(run.schedule->placement());
 }

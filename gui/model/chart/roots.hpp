@@ -21,7 +21,7 @@ struct RunRoots {
 
   RunPtr run;  ///< the finder looks into it
   RootFinder finder;
-  /// Of all its gaps, the largest first; amounts sum to its idle time.
+  /// The root causes of all its gaps, the largest first; amounts sum to its idle time.
   std::vector<RootCause> causes;
 };
 
@@ -29,7 +29,7 @@ struct RunRoots {
 [[nodiscard]] bool has_roots(const RunModel& run);
 inline constexpr std::size_t kMostRootOps = std::size_t{1} << 19;
 
-/// Where a cause is seen: its op, or else the gap with the largest part of it.
+/// The place of a cause: its op, or else the gap with the largest part of it.
 [[nodiscard]] std::variant<OpRef, GapRef> place_of(const RunModel& run, const RootCause& root);
 
 /// "Root cause: F and B of stage 3 take 1.6 x as long as the others'."; of several parts each with its length. "" of none.

@@ -36,7 +36,7 @@ void step_from_op(Session& session, Step&& step) {
     step(*here);
 }
 
-/// The same with the index of the op's run, when it is there.
+/// Likewise with the index of the op's run, when it is there.
 template <class Step>
 void walk_from_op(Session& session, Step step) {
   step_from_op(session, [&](const OpRef& here) {

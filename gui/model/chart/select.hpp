@@ -28,13 +28,13 @@ void select_gap(Session& session, const GapRef& gap, Reveal reveal);
 
 /// Along the rank's queue; the first step selects the current op if none is.
 void step_in_queue(Session& session, bool forward);
-/// To an op that the selected one waits for, or that waits for it (OpWalk::back, forward). Says so where there is none.
+/// Selects an op that the selected one waits for, or that waits for it (OpWalk::back, forward). Says so where there is none.
 void step_along_dependency(Session& session, bool forward);
-/// To the next op of the same microbatch in time.
+/// Selects the next op of the same microbatch in time.
 void step_in_microbatch(Session& session, bool forward);
-/// To the op at the same time on the next rank that is shown.
+/// Selects the op at the same time on the next rank that is shown.
 void step_to_rank(Session& session, int by);
-/// To the next gap of the rank.
+/// Selects the next gap of the rank.
 void step_to_gap(Session& session, bool forward);
 /// The longest gap of the run; while a gap is selected that was reached this way, the next longest.
 void select_longest_gap(Session& session);

@@ -39,7 +39,7 @@ const Command& command_of_row(const ContextRow& row) {
   return *command;
 }
 
-/// As commands read times.
+/// Writes a time as commands read it.
 std::string time_argument(double ticks, TimeUnit unit) {
   return fmt::format("{:.9g}", ticks / static_cast<double>(ticks_per(unit)));
 }

@@ -32,9 +32,9 @@ class ContextMenu : public Part {
 
   /// Opens the menu for the thing at a point of the chart, and selects it where it can be selected. Does nothing for a thing without a menu.
   void open_at(Session& session, const ChartLayout& layout, const Hit& hit);
-  /// For an op anywhere: it is selected.
+  /// Opens the menu for an op anywhere, and selects it.
   void open_op(Session& session, const OpRef& op);
-  /// For a row of the table of schedules.
+  /// Opens the menu for a row of the table of schedules.
   void open_schedule(const std::string& name);
   void close() { target_.reset(); }
   /// Runs entry `index` and closes. REQUIRES: it is open and has such an entry.

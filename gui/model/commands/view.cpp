@@ -15,7 +15,7 @@
 namespace pipeloom::gui::commands {
 namespace {
 
-/// Of a rank's work row, at scale 1.
+/// Heights of a rank's work row, at scale 1.
 constexpr double kLowest = 2;
 constexpr double kTallest = 120;
 constexpr double kTaller = 1.25;

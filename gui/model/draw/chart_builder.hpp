@@ -1,6 +1,6 @@
 #pragma once
 
-// How build_chart_list works inside: one builder, its steps spread over chart_*.cpp. Not for other folders.
+// The inside of build_chart_list: one builder, its steps spread over chart_*.cpp. Not for other folders.
 
 #include <optional>
 #include <span>

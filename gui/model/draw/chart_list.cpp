@@ -271,7 +271,7 @@ void ChartListBuilder::add_badge(const ChartBlock& block, const Box& box, double
   }
 }
 
-/// Where a run is over, through its rows.
+/// Draws the end of a run, through its rows.
 void ChartListBuilder::add_end(const ChartBlock& block) {
   if (block.run->hang || block.first_row == block.last_row) return;
   const double x = std::round(layout_.x_of(static_cast<double>(block.run->span().end)));

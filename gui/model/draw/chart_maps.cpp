@@ -23,7 +23,7 @@ class Fingerprint {
   std::uint64_t hash_ = 0xCBF29CE484222325U;
 };
 
-/// The same colour, as opaque as `like`.
+/// `colour` with the opacity of `like`.
 Rgba as_opaque_as(Rgba colour, Rgba like) {
   return (colour & 0x00FFFFFFU) | (like & 0xFF000000U);
 }

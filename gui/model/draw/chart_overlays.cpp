@@ -112,7 +112,7 @@ void ChartListBuilder::add_selection() {
   if (selection.gap) select(layout_.rect_of(*selection.gap));
 }
 
-/// Where ops are too narrow to be outlined: bars where the hovered microbatch runs.
+/// Draws bars where the hovered microbatch runs, where ops are too narrow to be outlined.
 void ChartListBuilder::add_microbatch() {
   constexpr std::size_t kMostOps = 2'000'000;
   if (!hovered_) return;

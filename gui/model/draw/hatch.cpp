@@ -66,7 +66,7 @@ class Hatcher {
     std::size_t end = 0;
   };
 
-  /// Of many kinds few are in a row.
+  /// Finds the colours in use: of many kinds few are in a row.
   void take_used(std::span<const float> shares, std::span<const Rgba> colours) {
     std::array<std::size_t, kHatch> used{};
     std::array<float, kHatch> most{};

@@ -126,7 +126,7 @@ constexpr double kPanShare = 0.1;
 
 using Drag = PointerPart::Drag;
 
-/// How far from an op's end a press takes hold of it, in pixels at scale 1; of narrow ops a third, of those below kLeastHeld nothing.
+/// The distance from an op's end at which a press takes hold of it, in pixels at scale 1; of narrow ops a third, of those below kLeastHeld nothing.
 constexpr double kEdgeInside = 4;
 constexpr double kEdgeBeyond = 2;
 constexpr double kLeastHeld = 9;

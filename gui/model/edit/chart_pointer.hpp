@@ -42,7 +42,7 @@ struct ChartPointer {
 /// comes instead of the second Press.
 void chart_pointer(Session& session, const ChartLayout& layout, const ChartPointer& event);
 
-/// Where and how a button went down.
+/// The place of the button's press, and its modifiers.
 struct ChartPress {
   MouseButton button = MouseButton::Left;
   double x = 0;
@@ -78,7 +78,7 @@ class PointerPart : public Part {
     Rank
   };
 
-  /// Where the pointer is; no value outside of the chart.
+  /// The thing under the pointer; no value outside of the chart.
   std::optional<Hit> hit;
   /// Time under the pointer, where the line through all rows is; no value outside of plot and ruler.
   std::optional<double> time;

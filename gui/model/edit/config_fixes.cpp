@@ -50,7 +50,7 @@ bool fits(const Assignments& assignments, const Schedule& schedule) {
   }
 }
 
-/// How many entries the arrays of a key may have, the usual first; empty for keys whose arrays are of another kind.
+/// Numbers of entries that the arrays of a key may have, the usual first; empty for keys whose arrays are of another kind.
 std::vector<std::size_t> lengths_of(const io::Key& key, const Schedule& schedule) {
   const auto count = [](int n) { return static_cast<std::size_t>(n); };
   if (key.path == "costs.rank_scale") return {count(schedule.ranks())};

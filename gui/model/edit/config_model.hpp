@@ -35,7 +35,7 @@ struct Fix {
   std::map<std::string, std::optional<std::string>> changes;
 };
 
-/// As a file: nested, keys in the order of the table.
+/// The configuration as a file: nested, keys in the order of the table.
 [[nodiscard]] std::string config_text(const Assignments& assignments);
 /// `pipeloom simulate --schedule 1f1b --ranks 4 --microbatches 8 --set costs.forward=2`, quoted for a POSIX shell. Costs, memory and step that
 /// are set to their defaults are left out.
@@ -43,7 +43,7 @@ struct Fix {
 /// A value as people type it, once for each stage, as an array: "[1.5,1.5]", "[\"23.6ms\",\"23.6ms\"]"; "" is 1.
 [[nodiscard]] std::string array_of(const std::string& value, int stages);
 
-/// Which changes make a refused configuration legal, at most four: the nearest other microbatches, ranks, chunks and counts among the
+/// Changes that make a refused configuration legal, at most four: the nearest other microbatches, ranks, chunks and counts among the
 /// options, ranks and microbatches together where neither alone helps; tables made as long as the shape wants them; a key left out. Tries
 /// make the schedule, so this is a job's work; nothing for runs of more than 2e5 passes, or once `cancelled`.
 [[nodiscard]] std::vector<Fix> find_fixes(const Assignments& assignments, const Cancelled& cancelled = {});
@@ -71,7 +71,7 @@ class ConfigModel : public Part, public Undoable {
   void reset(Session& session, const std::string& path);
   /// Another configuration altogether, as one step.
   void replace(Session& session, Assignments next);
-  /// The same while something is dragged: all that follows each other with one number, however slowly, is one step.
+  /// Replaces likewise during a drag: all changes in a row with the same `gesture`, however slow, are one step.
   void replace_held(Session& session, Assignments next, std::uint64_t gesture);
   /// The one that the first start shows, without a file.
   void start_anew(Session& session);
@@ -97,7 +97,7 @@ class ConfigModel : public Part, public Undoable {
   [[nodiscard]] const std::vector<std::string>& presets() const { return presets_; }
   void load_preset(Session& session, const std::string& name);
 
-  /// Why the configuration is refused, "" if it is not; the picture is then that of the latest one that was not.
+  /// The reason for which the configuration is refused, "" if it is not; the picture is then that of the latest one that was not.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] const std::vector<Fix>& fixes() const { return fixes_; }
   /// Changes with every edit.

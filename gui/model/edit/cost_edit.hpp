@@ -14,7 +14,7 @@
 
 namespace pipeloom::gui {
 
-/// Which ops take another time together.
+/// The ops that get another time together.
 enum class CostScope : std::uint8_t { StageKind, Op, Rank };
 
 /// "B of stage 3", "B 7 of stage 3", "all of rank 3".

@@ -28,7 +28,7 @@ struct ParamGroupRow {
   std::string_view at_rest;
 };
 
-/// In the order of the panel.
+/// All groups in the order of the panel.
 [[nodiscard]] std::span<const ParamGroupRow> param_groups();
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
 /// "Microbatches m": the head of the group says the rest.
@@ -53,7 +53,7 @@ class HeldValues : public Part {
  public:
   explicit HeldValues(Session&) {}
 
-  /// As JSON, of a table the value that all its entries have; "" where the run does not say. `run` may be null.
+  /// The value as JSON, of a table the one that all its entries have; "" where the run does not say. `run` may be null.
   [[nodiscard]] const std::string& of(const io::Key& key, const RunModel* run);
 
  private:

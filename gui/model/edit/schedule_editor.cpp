@@ -302,8 +302,8 @@ void ScheduleEditor::find_refused(const Session& session) {
       refused_ops_.push_back({shown_, static_cast<std::size_t>(found - ops.begin())});
 }
 
-/// In the place of the run that edits change. show_live() keeps view and selection; the configuration's own run, if that is another one,
-/// stays the live one.
+/// Shows the run in the place of the one that edits change. show_live() keeps view and selection; the configuration's own run, if that is another
+/// one, stays the live one.
 void ScheduleEditor::show(Session& session, const RunPtr& run) {
   const OpenRun* place = session.find_run(shown_);
   if (place == nullptr) return;

@@ -41,13 +41,13 @@ struct EditOutcome {
   ShownRun shown = {};
 };
 
-/// Where a dragged op would go.
+/// The place to which a dragged op would go.
 struct DragPreview {
   std::uint64_t run = 0;
   /// Position of the dragged op in the run's timeline.
   std::size_t op = 0;
   Rank rank;
-  /// Where it would go in: a line in the rank's row at this time.
+  /// The place where it would be inserted: a line in the rank's row at this time.
   Ticks time = 0;
 };
 
@@ -105,7 +105,7 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] const EditOutcome& outcome() const { return outcome_; }
   [[nodiscard]] bool pending() const { return editing() && outcome_.revision != revision_; }
 
-  /// Why the queues as they are now are no schedule, and the way back; "" where they are one, or one that hangs, which shows how far it gets.
+  /// Says why the present queues are no schedule, and the way back; "" where they are one, or one that hangs, which shows how far it gets.
   [[nodiscard]] std::string refusal() const;
   /// The ops that it is about, in the picture that stays; some of many.
   [[nodiscard]] const std::vector<OpRef>& refused_ops() const { return refused_ops_; }

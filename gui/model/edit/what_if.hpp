@@ -23,7 +23,7 @@ class WhatIf : public Part {
   bool begin(Session& session, const OpRef& op);
   /// The op takes `duration` now, and so do the other ops of the scope. REQUIRES: held().
   void change(Session& session, Ticks duration, CostScope scope);
-  /// As long as it would be `ticks` later or earlier than it was, on round numbers of this many ticks or less.
+  /// Changes the op so that it ends `ticks` later or earlier than it did, on round numbers of this many ticks or less.
   void stretch(Session& session, double ticks, double ticks_per_pixel, CostScope scope);
   void release(Session& session);
   /// Everything as it was before begin().

@@ -341,7 +341,7 @@ bool is_table_of_view(const ExportJob& job, const io::Format& format) {
   return format.name == "csv" && job.options.view_only;
 }
 
-/// As `convert` refuses it.
+/// Throws the errors with which `convert` refuses the run.
 void require_readable(const ExportJob& job, const io::Format& format) {
   const RunModel& run = *job.active.run;
   study::RunSize size;

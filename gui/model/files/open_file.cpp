@@ -30,7 +30,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of a folder its name too, however its path ends.
+/// The last name in a path, also of a folder whose path ends with a slash.
 std::string name_of_file(const std::string& path) {
   const std::filesystem::path whole(path);
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
@@ -184,7 +184,7 @@ OpenedFile read_run_file(const std::string& path, Configurations configurations,
 
 namespace {
 
-/// Of timelines that do not say theirs: the unit of the first run on screen that is of another file, as in `pipeloom compare`.
+/// The unit of timelines that do not state theirs: that of the first run on screen that is of another file, as in `pipeloom compare`.
 TimeUnit unit_beside(const Session& session, const std::string& path) {
   for (const OpenRun& open : session.runs)
     if (open.live || open.run->file != path) return open.run->timeline.unit;

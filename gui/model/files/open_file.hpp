@@ -38,13 +38,13 @@ struct ReadHints {
 struct OpenedFile {
   enum class Kind : std::uint8_t { Configuration, Run, Sweep, Workspace, Mapping, Problem };
   Kind kind = Kind::Problem;
-  /// Of a sweep's result: its points.
+  /// The points of a sweep's result.
   std::shared_ptr<const sweep::ResultTable> sweep = {};
   /// Null for a problem, a sweep, a workspace, and for a configuration that was only read.
   RunPtr run = {};
-  /// Of a configuration or workspace: its text.
+  /// The text of a configuration or workspace.
   std::string text = {};
-  /// Of a problem: one line, "file:line:column: what was found; what is allowed; what to do".
+  /// One line for a problem: "file:line:column: what was found; what is allowed; what to do".
   std::string problem = {};
 };
 
@@ -56,7 +56,7 @@ enum class Configurations : std::uint8_t { Simulate, Read };
 [[nodiscard]] OpenedFile read_run_file(const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
                                        const Cancelled& cancelled = {}, const ReadHints& hints = {});
-/// The same for a text that is already there.
+/// Reads a run likewise from a text that is already there.
 [[nodiscard]] OpenedFile read_run_text(std::string text, const std::string& path,
                                        Configurations configurations = Configurations::Simulate,
                                        const Cancelled& cancelled = {}, TimeUnit unit = TimeUnit::Unit);

@@ -113,7 +113,7 @@ std::string absolute(const std::string& path, const std::string& base) {
   return absolute_path(io::relative_to(base, path));
 }
 
-/// As short as it is from the folder of `base`; a file of another tree keeps its whole name.
+/// The path relative to the folder of `base`; a file of another tree keeps its whole name.
 std::string relative(const std::string& path, const std::string& base) {
   std::error_code error;
   const auto folder = std::filesystem::absolute(base, error).parent_path();

@@ -41,7 +41,7 @@ class FindModel : public Part {
   /// "searched v v=2: 25.0, bound 24.75, gap 1.0 %, 3 s"; "" while nothing runs.
   [[nodiscard]] std::string progress_text() const;
 
-  /// Why there is no answer, "" where there is one or none was asked for.
+  /// The reason for which there is no answer, "" where there is one or none was asked for.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   /// Null before the first answer.
   [[nodiscard]] const study::Plan* plan() const { return plan_.get(); }

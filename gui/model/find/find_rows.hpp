@@ -41,7 +41,7 @@ class FindPicture {
 
   [[nodiscard]] bool empty() const { return dots_.empty(); }
   [[nodiscard]] const std::vector<FindDot>& dots() const { return dots_; }
-  /// Of the front, fastest first.
+  /// The dots of the front, fastest first.
   [[nodiscard]] const std::vector<FindDot>& front() const { return front_; }
   /// The given configuration; nothing where it has no numbers.
   [[nodiscard]] const std::optional<FindDot>& now() const { return now_; }

@@ -63,7 +63,7 @@ std::string shown_text(const study::Metric& metric, const study::MetricValue& va
          std::to_string(run.metrics->peak_rank.value());
 }
 
-/// How far the run is from the lower bound.
+/// Adds the distance of the run from the lower bound.
 void add_gap(const Metrics& m, std::vector<MetricLine>& lines) {
   // The bound is on the makespan, or on the step's period where steps overlap.
   const Ticks bounded = m.step_time > 0 ? m.step_time : m.makespan;

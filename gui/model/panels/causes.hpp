@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the idle time of the active run comes from: by cause, in total and per rank, and the longest gaps one by one.
+// The idle time of the active run: by cause, in total and per rank, and the longest gaps one by one.
 
 #include <cstddef>
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace pipeloom::gui {
 namespace {
 
-/// Of all closed runs together: some 500 MB.
+/// Limit for all closed runs together: some 500 MB.
 constexpr std::size_t kMostOps = 4'000'000;
 
 bool has_live(const Session& session) {

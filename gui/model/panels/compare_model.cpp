@@ -24,7 +24,7 @@ study::RunNumbers side_of(const RunModel& run, const std::vector<std::vector<Idl
   return numbers;
 }
 
-/// Of a measured run under the baseline's costs, where these are of its placement: its own know no transfers.
+/// Idle spans; of a measured run under the baseline's costs, where these are of its placement: its own know no transfers.
 std::vector<std::vector<IdleSpan>> idle_of(const RunModel& run, const RunModel& baseline) {
   if (run.source != RunSource::TimelineFile) return run.idle;
   auto spans = study::idle_spans_under(run.timeline, baseline);

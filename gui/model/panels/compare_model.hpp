@@ -21,9 +21,9 @@ struct PairComparison {
   /// The other way round: op of the baseline -> op of this run, or kNotInRun.
   std::vector<std::uint32_t> in_run;
   static constexpr std::uint32_t kNotInRun = ~std::uint32_t{0};
-  /// Why idle time differs, and that total work differs; lines.
+  /// Differences of idle time by cause, and of total work; lines.
   std::vector<std::string> lines;
-  /// How far each rank's clock is ahead; only of runs whose times were read.
+  /// The offset of each rank's clock; only of runs whose times were read.
   std::vector<Ticks> offsets;
   /// By position in timeline.start, every step against the same step of the baseline (or its last). Null where times cannot be compared.
   std::shared_ptr<const std::vector<std::int8_t>> tints;
@@ -46,7 +46,7 @@ class CompareModel : public Part {
  public:
   explicit CompareModel(Session&) {}
 
-  /// Of the runs on screen, or while a job makes it those of before; null with fewer than two.
+  /// The comparison of the runs on screen, or while a job makes it that of the earlier ones; null with fewer than two.
   [[nodiscard]] const ComparisonResult* result() const { return result_.get(); }
   /// The run of the stack that others are compared with.
   void set_baseline(Session& session, std::size_t index);

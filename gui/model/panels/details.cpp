@@ -31,7 +31,7 @@ std::string origin_of(const RunModel& run, std::string_view key) {
   return run.file.empty() ? "given" : "given in " + run.file;
 }
 
-/// Which of the rank's own stages; no text where it has one.
+/// Index of the op's stage among those of its rank; "" where the rank has one stage.
 std::string chunk_text(const Schedule& schedule, Op op) {
   const Slot slot = schedule.slot_of(op);
   const auto slots = schedule.placement().slots_of(schedule.placement().rank_of(slot));
@@ -135,7 +135,7 @@ void write_names(io::JsonWriter& out, const Session& session, const std::vector<
   out.close();
 }
 
-/// Which factors there are: "costs.rank_scale makes".
+/// Names the factors: "costs.rank_scale makes".
 std::string_view scales_of(const cost::CostSpec& costs) {
   if (costs.stage_scale.array.empty()) return "costs.rank_scale makes";
   return costs.rank_scale.array.empty() ? "costs.stage_scale makes"

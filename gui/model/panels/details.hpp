@@ -38,7 +38,7 @@ struct ChainLine {
 struct Details {
   /// "B 7 of stage 3", "Gap on rank 0 of 1f1b".
   std::string title;
-  /// How long, when and why, in one line: "175 ms, 113.6 ms to 288.6 ms \u00b7 warm-up".
+  /// Duration, times and cause in one line: "175 ms, 113.6 ms to 288.6 ms \u00b7 warm-up".
   std::string line;
   /// The op that it waits for, and the change that would help.
   std::string sentence;
@@ -51,14 +51,14 @@ struct Details {
 
 /// Numbers that take more than a look-up and come later; no value: not known.
 struct OpExtras {
-  /// How much later the op could start with the makespan unchanged.
+  /// Time by which the op could start later with the makespan unchanged.
   std::optional<Ticks> slack;
   /// Bytes of the rank without the op's own, before it starts and once it has freed its memory.
   std::optional<Bytes> before;
   std::optional<Bytes> after;
 };
 
-/// Where an op's duration comes from: "costs.backward = 2.0 (default)", with its scale or overlap. "measured" without costs.
+/// The source of an op's duration: "costs.backward = 2.0 (default)", with its scale or overlap. "measured" without costs.
 [[nodiscard]] std::string cost_source(const RunModel& run, std::size_t position);
 [[nodiscard]] Details details_of_op(const RunModel& run, const OpWalk& walk, std::size_t position,
                                     const OpExtras& extras);

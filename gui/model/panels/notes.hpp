@@ -57,7 +57,7 @@ void toggle_mark(Session& session, Ticks time, bool persistent);
 /// Moves the first mark after the middle of the view (or the last one before it) to the middle. Returns false if there is none.
 bool jump_to_mark(Session& session, bool forward);
 
-/// Where a mark belongs that no pointer places: the pointer's time over the chart, else the start of the selection, else the middle of
+/// The time for a mark without a place: the pointer's time over the chart, else the start of the selection, else the middle of
 /// the view.
 [[nodiscard]] Ticks time_for_mark(Session& session);
 /// "12.5" in the active run's unit, as ticks. Throws InputError.

@@ -270,7 +270,7 @@ std::vector<std::uint32_t> radix_order(std::size_t n, const Cancelled& cancelled
   return order;
 }
 
-/// As texts of ops are read: stage, kind, microbatch, slice.
+/// A key that sorts ops as their texts read: by stage, kind, microbatch, slice.
 std::uint64_t text_key(Op op) {
   return static_cast<std::uint64_t>(op.stage().at()) << 40U | static_cast<std::uint64_t>(op.kind()) << 36U |
          static_cast<std::uint64_t>(op.microbatch().at()) << 16U | static_cast<std::uint64_t>(op.slice());

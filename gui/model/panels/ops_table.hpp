@@ -102,7 +102,7 @@ class OpsTable : public Part {
  public:
   explicit OpsTable(Session&) {}
 
-  /// As of the last update(): of the active run, those that the search found, or all.
+  /// Rows as of the last update(): the ops of the active run that the search found, or all.
   [[nodiscard]] std::size_t num_rows() const;
   /// REQUIRES: i < num_rows().
   [[nodiscard]] OpRow row(std::size_t i) const;

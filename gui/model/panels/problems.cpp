@@ -235,7 +235,7 @@ void explain_torch(const std::string& text, const std::string& file, const std::
   out.page += study::torch_page(*findings, false);
 }
 
-/// Of a schedule file whose text is there.
+/// Problems of a schedule file whose text is there.
 ProblemReport examine_text(const Schedule& schedule, const std::string& text, const std::string& file,
                            const std::string& format) {
   ProblemReport out = examine_schedule(schedule, text, file);
@@ -274,7 +274,7 @@ void add_limits(const RunModel& run, ProblemReport& out) {
     out.problems.push_back(problem_of(Problem::Kind::Warning, "warning", warning));
 }
 
-/// Of the file that a run was read from, if it holds the run's schedule still; no value otherwise.
+/// Problems of the file that a run was read from, if it still holds the run's schedule; no value otherwise.
 std::optional<ProblemReport> examine_source(const RunModel& run) {
   if (run.source != RunSource::ScheduleFile || run.file.empty() || run.file == "-") return std::nullopt;
   try {

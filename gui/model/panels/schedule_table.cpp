@@ -73,7 +73,7 @@ std::string room_text(const ScheduleRow& row) {
   return "needs " + row.headroom_text.substr(1) + " more";
 }
 
-/// How full the rank that the limit presses most is.
+/// The share of its limit that the fullest rank holds.
 double peak_share(const ScheduleRow& row, double most) {
   const double whole = row.headroom ? row.held + *row.headroom : most;
   return whole > 0 ? row.held / whole : 0;

@@ -24,7 +24,7 @@ struct ScheduleRow : study::ScheduleRow {
   /// It trains the same model as a run without a pipeline. False where batches overlap without a flush: gradients are of older weights then.
   bool synchronous = true;
 
-  /// Of one update: without flushes several share a step.
+  /// The time of one update: without flushes several share a step.
   [[nodiscard]] double one_step() const { return static_cast<double>(step_time) / updates; }
 };
 
@@ -58,7 +58,7 @@ struct ScheduleFilter {
 struct FoundSchedule {
   ScheduleRow row;
   Assignments config;
-  /// Of an order that no configuration names; null where `config` makes it.
+  /// The run of an order that no configuration names; null where `config` makes it.
   std::shared_ptr<const Run> run;
 };
 
@@ -83,7 +83,7 @@ class ScheduleTable : public Part {
   /// Rows of their own, in the place of those that were found before. REQUIRES: names that neither the registry nor another of them has.
   void show_found(std::vector<FoundSchedule> found);
   void sort_by(Column column, bool descending);
-  /// As a click on its head does: the other way round where it is sorted by already; of room the most first.
+  /// Sorts as a click on the head does: in reverse where it is sorted by that already; the most room first.
   void sort_by(Column column);
   [[nodiscard]] Column sorted_by() const { return column_; }
   [[nodiscard]] bool descending() const { return descending_; }

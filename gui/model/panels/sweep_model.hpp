@@ -23,7 +23,7 @@ class SweepModel : public Part {
   /// Lays the result out anew, in a job; the old layout stays on screen until then, and for good if the question cannot be answered, which
   /// the message says.
   void ask(Session& session, const SweepQuestion& question);
-  /// The same question with another answer to one of its parts.
+  /// Asks the same question with one part changed.
   void change(Session& session, std::string SweepQuestion::*part, std::string_view text);
   /// The question about the result that is open; empty names are chosen.
   [[nodiscard]] const SweepQuestion& asked() const { return asked_; }
@@ -41,7 +41,7 @@ class SweepModel : public Part {
   [[nodiscard]] std::optional<sweep::Row> opened() const { return opened_; }
   /// The point's configuration takes the place of the one under edit, as one step that can be undone.
   void open_row(Session& session, sweep::Row row);
-  /// The same by the point's number. Throws InputError if the result does not have it.
+  /// Opens a point by its number. Throws InputError if the result does not have it.
   void open_point(Session& session, std::uint64_t point);
 
   [[nodiscard]] std::string_view state_key() const override { return "sweep"; }

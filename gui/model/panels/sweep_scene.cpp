@@ -15,9 +15,9 @@ using sweep::Column;
 using sweep::ResultTable;
 using sweep::Row;
 
-/// As many points of a cell are looked at under the pointer.
+/// Number of points of a cell that are looked at under the pointer.
 constexpr std::size_t kLooks = 64;
-/// Of a cell with one point.
+/// The shade of a cell with one point.
 constexpr double kLeastShade = 50;
 
 std::size_t cell_of(double place, std::size_t cells) {

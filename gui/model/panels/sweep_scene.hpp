@@ -43,7 +43,7 @@ struct SweepCell {
   std::uint32_t points = 0;
   /// The series of all of them, or kMixed.
   std::uint16_t series = 0;
-  /// How dense it is: 255 for the cell with most points, less by the logarithm.
+  /// Density: 255 for the cell with most points, less by the logarithm.
   std::uint8_t shade = 0;
   static constexpr std::uint16_t kMixed = 0xffff;
 };

@@ -27,7 +27,7 @@ inline constexpr double kMostShownOps = 1.6e7;
 
 /// Throws InputError for a run that is larger than the window shows.
 void require_shown(int ranks, double ops, const std::string& what);
-/// The same of a configuration, counted from its shape before anything is made. Throws as study::plan_schedule() does, too.
+/// The same for a configuration, counted from its shape before anything is made. Throws as study::plan_schedule() does, too.
 void require_shown(const io::Config& config);
 
 /// Limits of runs of the window: no lower bound and no critical path beyond 2^21 entries, as the graph on which these are found takes

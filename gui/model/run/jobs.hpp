@@ -28,7 +28,7 @@ class Cancelled {
  public:
   [[nodiscard]] explicit operator bool() const { return state_->cancelled.load(std::memory_order_relaxed); }
   void set() const { state_->cancelled.store(true, std::memory_order_relaxed); }
-  /// How much of the work is done, 0 to 1.
+  /// Reports the share of the work that is done, 0 to 1.
   void report(double share) const { state_->share.store(share, std::memory_order_relaxed); }
   /// No value before the first report.
   [[nodiscard]] std::optional<double> share() const {
@@ -71,7 +71,7 @@ class Jobs {
   [[nodiscard]] bool idle() const;
   /// Jobs that wait or run, by lane: for the status line.
   [[nodiscard]] std::size_t pending() const;
-  /// How much of the job that runs is done, 0 to 1; no value where nothing says.
+  /// The share of the running job that is done, 0 to 1; no value before its first report.
   [[nodiscard]] std::optional<double> progress() const;
 
  private:

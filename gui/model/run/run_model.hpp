@@ -32,7 +32,7 @@ struct RunModel : Run {
   std::vector<MessageBar> message_bars;
   /// The schedule as it was given, if the run hangs: `schedule` is the part of it that ran. Null otherwise.
   std::shared_ptr<const Schedule> whole;
-  /// Why it is no whole run, "rank 2 ends early": a file of it broke off, or the run that wrote it failed. "" where it is whole.
+  /// The reason for which it is no whole run, "rank 2 ends early": a file of it broke off, or the run that wrote it failed. "" where it is whole.
   std::string partial;
   /// It is one step as far as that was recorded: shares and sums of it mean nothing.
   bool cut = false;

@@ -63,7 +63,7 @@ struct Chord {
 /// "ctrl+shift+p", "f", ".", "escape", "?" (which is shift+/ on the usual layouts: '?' and '/' with shift are the same chord). No
 /// value for a text that names no key.
 [[nodiscard]] std::optional<Chord> parse_chord(std::string_view text);
-/// As people read it: "Ctrl+Shift+P", "F", ".", "Home".
+/// The text that people read: "Ctrl+Shift+P", "F", ".", "Home".
 [[nodiscard]] std::string to_text(const Chord& chord);
 
 enum class MouseButton : std::uint8_t { Left, Right, Middle };

@@ -83,7 +83,7 @@ int fuzzy_score(std::string_view typed, std::string_view text, std::vector<std::
     auto j = static_cast<std::size_t>(best - last);
     for (std::size_t i = letters.size(); i-- > 0; j = m.from[i * m.n + j]) (*at)[i] = j;
   }
-  // Of texts that fit equally well, the shorter one is meant.
+  // Among texts that match equally well, the shorter one comes first.
   return std::max(1, *best - static_cast<int>(text.size() / 8));
 }
 

@@ -16,8 +16,8 @@
 
 namespace pipeloom::gui {
 
-/// How well `typed` matches `text`: its letters must be in it in this order, in either case. Beginnings of words and runs of neighbours count
-/// more, gaps less; 0 is no match, an empty `typed` matches everything. Fills `at`, if given, with the places of the letters.
+/// A score of the match of `typed` with `text`: its letters must be in it in this order, in either case. Beginnings of words and runs of neighbours
+/// count more, gaps less; 0 is no match, an empty `typed` matches everything. Fills `at`, if given, with the places of the letters.
 [[nodiscard]] int fuzzy_score(std::string_view typed, std::string_view text,
                               std::vector<std::size_t>* at = nullptr);
 

@@ -38,7 +38,7 @@ class PreferencesStore : public Part {
   void load(Session& session, std::string path = preferences_path());
   /// Writes the changes now: at the end of the program.
   void save(Session& session);
-  /// As at first start; recent files too.
+  /// Restores the settings of the first start; empties the recent files too.
   static void reset(Session& session);
 
   [[nodiscard]] std::string_view state_key() const override { return "preferences"; }

@@ -22,7 +22,7 @@ using io::JsonWriter;
 // A line per key, and one per entry of its value; the latter do not end on a line of their own.
 constexpr io::JsonStyle kStyle{io::JsonSpelling::Window, false, 2, 1, 2};
 
-/// To a thousandth of a pixel: no tails of binary fractions.
+/// Rounds to a thousandth of a pixel: no tails of binary fractions.
 double rounded(double value) {
   return std::isfinite(value) ? std::round(value * 1000) / 1000 : 0;
 }

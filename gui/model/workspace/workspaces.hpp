@@ -35,7 +35,7 @@ class Workspaces : public Part {
 
   /// Throws InputError where the file cannot be read or is no workspace; the runs on screen then stay.
   void open(Session& session, const std::string& path);
-  /// The same of a text that was read.
+  /// Opens a text that was read from `path`.
   void open_text(Session& session, const std::string& path, std::string_view text);
   /// Writes it now, and from now on as it changes; "": where it was opened or saved last. Throws InputError for "" without such a file, where
   /// another file is there and may not be replaced, or, once, where another program has written the file; SystemError if the disk refuses.

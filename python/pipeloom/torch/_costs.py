@@ -142,7 +142,7 @@ def restage(
 
 
 def op_times(run: Any) -> dict[tuple[int, str, int], tuple[float, float]]:
-    """Of a simulated run: start and end of every op, in its unit."""
+    """Start and end of every op of a simulated run, in its unit."""
     columns = run.timeline
     scale = run.ticks_per_unit
     names = [columns[name].tolist() for name in ("stage", "kind", "microbatch", "start", "end")]
@@ -191,7 +191,7 @@ def _transfer(costs: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _message(transfer: Mapping[str, Any]) -> float:
-    """How long a message of a model takes: what it keeps both ranks busy with is half of it each."""
+    """The time of a message of a model: its latency, and the time for which it keeps each of both ranks busy."""
     return float(transfer.get("latency", 0)) + 2 * float(transfer.get("rank_time", 0))
 
 

@@ -100,7 +100,7 @@ class _Run:
         return self.home[stage], self.home[stage + (1 if direction == "F" else -1)]
 
     def _arrival(self, message: Message) -> Optional[float]:
-        """When a message is there; None as long as an end of it, or of one in front of it, is not posted."""
+        """The time at which a message is there; None as long as an end of it, or of an earlier one, is not posted."""
         if message in self.done:
             return self.done[message]
         before = 0.0

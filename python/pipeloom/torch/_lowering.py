@@ -38,7 +38,7 @@ def _number(release: str) -> tuple[int, int]:
 
 
 def expected_rows(path: str, target: str, options: Mapping[str, Any]) -> list[list[str]]:
-    """How this package lowers a compute-only file for a release. Raises ScheduleError where the options make it hang or train wrong."""
+    """Rows as this package lowers a compute-only file for a release. Raises ScheduleError where the options make it hang or train wrong."""
     chosen = {name: value for name, value in options.items() if name in LOWERING and value is not None and value is not False}
     try:
         text = convert(path, to="torch-comms", target=target, **{AS_CONVERT.get(name, name): value for name, value in chosen.items()})

@@ -140,7 +140,7 @@ class _HostClock:
         return time.perf_counter()
 
     def since_origin(self, mark: float) -> float:
-        """In ms."""
+        """Milliseconds from the origin to the mark."""
         return (mark - self.origin) * 1000
 
     def settle(self) -> None:
@@ -165,7 +165,7 @@ class _CudaClock:
         return event
 
     def since_origin(self, mark: Any) -> float:
-        """In ms."""
+        """Milliseconds from the origin to the mark."""
         return float(self._base.elapsed_time(mark))
 
     def settle(self) -> None:
@@ -299,6 +299,6 @@ def _static_bytes(parameter: Any) -> int:
 
 
 def _storages(module: Any) -> set[int]:
-    """Where a module's parameters and buffers lie; of those that are sharded this rank's part."""
+    """The storages of a module's parameters and buffers; for sharded ones this rank's part."""
     plain = [getattr(one, "_local_tensor", one) for one in (*module.parameters(), *module.buffers())]
     return {one.untyped_storage().data_ptr() for one in plain}

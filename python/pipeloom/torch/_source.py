@@ -1,4 +1,4 @@
-"""From whatever names a schedule to the text of a CSV that PyTorch loads."""
+"""Turns any source of a schedule into the text of a CSV that PyTorch loads."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""Which modules are a model's layers, in which order they run, and which of them are alike."""
+"""The modules that are a model's layers, the order in which they run, and the layers that are alike."""
 from __future__ import annotations
 
 import dataclasses

@@ -78,7 +78,7 @@ class ModelCount:
 
     @property
     def flops(self) -> int:
-        """Of one microbatch's forward, gradients of inputs and gradients of weights in all layers, and three times the rest's forward."""
+        """FLOPs of one microbatch: forward, gradients of inputs and of weights in all layers, and three times the rest's forward."""
         return sum(sum(self.kind_of(layer).counted.flops) for layer in range(len(self.letters))) + 3 * self.rest_flops
 
     @property
@@ -314,7 +314,7 @@ def _listed(counted: Counted) -> int:
 
 
 def _notes_of_code(counted: Counted, what: str) -> Iterator[str]:
-    """Where the code does more, or in other pieces, than a kernel made for it would."""
+    """Notes where the code does more than a kernel made for it would, or in other pieces."""
     inner = sum(product.flops * times for product, times in counted.inner)
     scores: Optional[int] = max((product.rows * product.outputs // product.groups for product, _ in counted.inner), default=None)
     if counted.flops[0] and inner > counted.flops[0] // 100 and scores is not None:

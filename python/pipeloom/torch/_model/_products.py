@@ -181,5 +181,5 @@ class Counter(TorchDispatchMode):
 
 
 def _bytes(tensor: torch.Tensor) -> int:
-    """Of what is in memory: an expanded tensor has no more than its storage."""
+    """Bytes in memory: an expanded tensor has no more than its storage."""
     return min(math.prod(tensor.shape) * tensor.element_size(), tensor.untyped_storage().nbytes())
