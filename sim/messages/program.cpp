@@ -277,7 +277,7 @@ std::string program_text(const Program& program, Rank rank, std::size_t first, s
     } else if (code == Program::Code::Wait) {
       add(at, fmt::format(">#{}", number.at(index)));
     } else if (at + 1 < list.size() && list[at + 1] == Program::Instruction{Program::Code::Wait, index}) {
-      ++at;  // a blocking group stands where its wait stands
+      ++at;  // a blocking group is at the place of its wait
       add(at, "[" + batch_text(program, index) + "]");
     } else {
       const std::size_t own = number.size();
