@@ -335,7 +335,7 @@ bool draw_entries(Ui& ui, std::string_view id, std::span<const std::string> entr
   return changed;
 }
 
-/// A small wedge that says that there is a list.
+/// A small wedge, the sign of a list.
 void draw_wedge(const Ui& ui, float right, float top) {
   draw_icon(
       Icon::Down,

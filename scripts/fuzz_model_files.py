@@ -54,7 +54,7 @@ def types_read():
 
 
 def keys_passed():
-    """Keys that say nothing of sizes, for any class."""
+    """Keys that do not concern sizes, for any class."""
     return set(re.findall(r'"([^"]+)"', (TABLE / "passed_keys.def").read_text()))
 
 

@@ -80,7 +80,7 @@ class Recorder:
         self.out = out
 
     def run(self, name, command, words, folder):
-        """One command in this folder, and what came of it: OUT/NAME, OUT/NAME.stderr, OUT/NAME.exit."""
+        """Runs one command in this folder, and records its results: OUT/NAME, OUT/NAME.stderr, OUT/NAME.exit."""
         target = self.out / name
         target.parent.mkdir(parents=True, exist_ok=True)
         words = {"OUT": str(target), **words}

@@ -57,7 +57,7 @@ class Heads {
                               head_in(a, head), head_in(b, head), square.subspan(columns.first),
                               Into::Replace);
   }
-  /// Rows of `b` mixed as the square says, over all slices one after another: o from P and values, dq from dS and keys.
+  /// Rows of `b` mixed by the factors of the square, over all slices one after another: o from P and values, dq from dS and keys.
   /// The rows of `to` are `stride` apart.
   template <class RowsOf>
   void mix(std::size_t head, std::span<const float> square, RowsOf&& rows_of, std::span<float> to,
@@ -195,7 +195,7 @@ Tensor attention_input_gradient(const AttentionShape& shape, std::span<const flo
   const AttentionParameters<const float> p(shape.width, parameters);
   const std::size_t width = shape.width;
   const std::size_t rows = e.size() / width;
-  // The last slice is the first to come here.
+  // The last slice gets here first.
   for (SliceKeys& slice : slices) {
     slice.key_gradient.resize(slice.keys.size());
     slice.value_gradient.resize(slice.values.size());

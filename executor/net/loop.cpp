@@ -262,7 +262,7 @@ struct Loop::Inside {
   std::atomic<std::chrono::milliseconds> linger = 1000ms;
   std::atomic<bool> stopping = false;
   std::atomic<bool> awake = false;  // woken up, and has not yet looked at the reason
-  bool again = false;               // the loop's thread told itself: do not sleep
+  bool again = false;               // set by the loop's thread: it must not sleep
   Socket bell;
   std::thread thread;
 

@@ -40,7 +40,7 @@ class Loop {
   [[nodiscard]] Id add(Socket socket, Handlers handlers);
   /// Calls `fn` again and again, `period` after it returned, the first time `period` after start(). REQUIRES: before start().
   void every(std::chrono::milliseconds period, std::function<void()> fn);
-  /// Frames may come from now on.
+  /// Frames may arrive from now on.
   void start();
 
   /// Queues a frame; any thread. Never waits, does nothing if the connection has ended. A small frame that no other waits before is

@@ -15,7 +15,7 @@
 
 namespace pipeloom::executor::net {
 
-/// Hears all callers of a listener at once: a caller that says nothing holds up no other, and is sent away after a while, as is one that sends
+/// Hears all callers of a listener at once: a caller that sends nothing holds up no other, and is sent away after a while, as is one that sends
 /// no frame.
 class Callers {
  public:

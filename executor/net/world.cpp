@@ -63,7 +63,7 @@ class Settings {
   const Environment& environment_;
 };
 
-/// The launcher that says rank and size. Throws InputError if none does and one says half of it.
+/// The launcher that sets rank and size. Throws InputError if none does and one sets only one of them.
 const Launcher* launcher_of(const Settings& settings) {
   for (const Launcher& one : kLaunchers)
     if (settings.text(one.rank) && settings.text(one.size)) return &one;

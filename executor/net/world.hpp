@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rank this process is and where the others are, as launchers say it in the environment, and the first meeting of all.
+// The rank of this process and the place of the others, as launchers set them in the environment, and the first meeting of all.
 
 #include <functional>
 #include <optional>
@@ -36,7 +36,7 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 ///   srun              SLURM_PROCID          SLURM_STEP_NUM_TASKS  SLURM_LOCALID               all, where SLURM_STEP_NUM_NODES is 1
 ///
 /// The master is MASTER_ADDR; else 127.0.0.1 where the ranks of this machine are all ranks; else under srun SLURM_LAUNCH_NODE_IPADDR;
-/// else 127.0.0.1 where the launcher does not say how many are on this machine. Its port is MASTER_PORT, else 29500, and the next one where
+/// else 127.0.0.1 where the launcher does not set how many are on this machine. Its port is MASTER_PORT, else 29500, and the next one where
 /// TORCHELASTIC_USE_AGENT_STORE is "True": torchrun's agent then listens at MASTER_PORT itself.
 ///
 /// Returns nullopt if no launcher sets a rank; SLURM_PROCID alone sets none, since Slurm sets it in batch scripts too. Throws InputError

@@ -2,8 +2,8 @@
 
 // The ranks of a run that are processes: what they tell each other in addition to tensors. Rank 0 is the coordinator.
 //
-//   barrier     each rank says that it is there, the coordinator that all are
-//   heartbeat   each rank says where it is, the coordinator where it is itself; in small crews where all ranks are
+//   barrier     each rank tells that it is there, the coordinator that all are
+//   heartbeat   each rank tells where it is, the coordinator where it is itself; in small crews where all ranks are
 //   failure     of one rank, told to all, in small crews with the last actions of each; a process that ends or falls silent is one
 //   clock       repeated round trips to the coordinator
 //   gather      the record of each rank, at the end
@@ -39,7 +39,7 @@ inline constexpr int kSmallCrew = 16;
 /// the rank; everything that comes from outside is handled on the loop's thread.
 class Crew {
  public:
-  /// `loop` has not started, and ends before the crew does. `silence`: a process that says nothing for so long is taken for dead.
+  /// `loop` has not started, and ends before the crew does. `silence`: a process that sends nothing for this time is taken for dead.
   Crew(net::Loop& loop, const net::World& world, std::vector<net::Socket> control, const RunClock& clock,
        std::chrono::milliseconds silence);
   Crew(const Crew&) = delete;
@@ -69,7 +69,7 @@ class Crew {
   /// Returns the bytes that the coordinator gave.
   [[nodiscard]] std::optional<net::Bytes> broadcast(net::Bytes own);
 
-  /// The last one: nothing is left to say, and connections may end from now on.
+  /// The last barrier: nothing is left to send, and connections may end from now on.
   [[nodiscard]] bool part();
 
   /// After a failure: gives this rank's record. At the coordinator returns the record of each, [rank], empty of those that did not give it
@@ -100,7 +100,7 @@ class Crew {
     Ticks asked = 0;              // when the one under way began
     std::vector<bool> gone;       // [rank] its connection has ended, or it was silent for too long
     bool is_told = false;         // the coordinator has told all ranks of the failure
-    bool is_over = false;         // everything is said
+    bool is_over = false;         // all letters are sent
     bool stopped = false;
   };
   /// A control connection. Times by the loop's thread only.

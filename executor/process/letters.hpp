@@ -23,7 +23,7 @@ enum class LetterKind : std::uint8_t {
   Share,      ///< a part of a gathered record: u8 1 if it is the last, bytes; to the coordinator
   Remains,    ///< the same after a failure
   Broadcast,  ///< bytes; from the coordinator
-  Bye,        ///< everything is said; from the coordinator
+  Bye,        ///< nothing more is sent; from the coordinator
 };
 
 /// The position of a rank in its run, without a clock in common.

@@ -30,7 +30,7 @@ namespace pipeloom::executor {
 
 class OwnEnds {
  public:
-  /// Something that the rank is to do now, or that has come about.
+  /// An action that the rank is to take now, or an event.
   struct Action {
     enum class What : std::uint8_t {
       Ask,       ///< a receive is at the head: tell the sender (with a handshake only)
@@ -93,7 +93,7 @@ class OwnEnds {
   void set(MessageInstance message, Flags flag) { flags_[message] |= flag; }
   [[nodiscard]] Queue& queue_of(MessageInstance message);
 
-  /// Notes that a frame of this message came. Throws WrongMessage if it cannot have.
+  /// Notes that a frame of this message has arrived. Throws WrongMessage if that is impossible.
   void hear(Rank from, MessageInstance message, bool is_tensor);
   void enqueue(MessageInstance message, std::uint64_t batch);
   void come_to_head(MessageInstance message, Actions& todo);

@@ -29,7 +29,7 @@ struct BusyOptions {
 /// Every op lasts as long as `costs` says, by the clock: ranks that outnumber the cores do not slow each other down. Each part of an
 /// overlapped group lasts as long as the whole group, unless the rule is Sequential: run these with GroupRule::InTurn.
 ///
-/// All elements of a tensor hold a number that tells its producer and step, so that a tensor at the wrong place is seen: run() then throws
+/// All elements of a tensor hold a number that tells its producer and step, so that a tensor at the wrong place is noticed: run() then throws
 /// std::runtime_error.
 class BusyWork : public Work {
  public:

@@ -84,7 +84,7 @@ class RankThreads {
   }
 
  private:
-  /// Those that run are told; those that never will have ended.
+  /// Fails the run for the ranks that have started, and ends those that never will.
   void give_up(std::error_code why) {
     const std::size_t first = threads_.size();
     try {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a program for real, and says when everything happened.
+// Runs a program for real, and reports the times of everything.
 
 #include <atomic>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RunOptions {
   double timeout_seconds = 30;
   bool checksums = false;  ///< of every message, compared by its receiver
   /// Between processes: a sender waits for the word that its message's receive is posted before it sends the tensor, so that waiting
-  /// and transfer can be told apart. Without, tensors leave when they are posted.
+  /// and transfer can be distinguished. Without it, tensors leave when they are posted.
   bool handshake = true;
   /// Asks the run to end; read a few times a second. The run then fails everywhere, as if a rank had. Null: never.
   const std::atomic<bool>* stop = nullptr;

@@ -15,7 +15,7 @@ namespace {
 
 /// Time that ranks which were told to end have for the op that they are in.
 constexpr std::chrono::milliseconds kGrace{100};
-/// So many instructions before the last one are told.
+/// Number of instructions before the last one that a failure reports.
 constexpr std::size_t kTold = 4;
 
 }  // namespace

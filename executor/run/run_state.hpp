@@ -36,7 +36,7 @@ struct Progress {
       kNoCopy;  // the instruction of the copy that is under way at the same time, in the same step
   std::atomic<Ticks> copy_since = 0;  // when it began, or the last one ended
 
-  /// When a rank of another process was heard of last. What is older than half a timeout says nothing about now.
+  /// The time of the last report of a rank of another process. A report older than half a timeout is out of date.
   static constexpr Ticks kOwn = -1;
   static constexpr Ticks kUnknown = -2;  // not known
   std::atomic<Ticks> heard = kOwn;
@@ -67,7 +67,7 @@ class Barrier {
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
   virtual ~Barrier() = default;
-  /// Waits until every rank has come. Returns false if the run was stopped: then no rank waits here any more.
+  /// Waits until every rank is here. Returns false if the run was stopped: then no rank waits here any more.
   [[nodiscard]] virtual bool arrive_and_wait() = 0;
   /// Ends all waits.
   virtual void stop() = 0;
@@ -99,7 +99,7 @@ class RunState {
   void end_copy(Rank rank);
   void record(std::size_t op, int step, Ticks start, Ticks end);
 
-  /// The first failure counts; all ranks of this process are told to end. Does not throw for want of memory.
+  /// The first failure counts; all ranks of this process are told to end. Does not throw if memory runs out.
   void fail(Rank rank, std::string_view what);
   /// The same for a failure of the copy that is under way.
   void fail_copy(Rank rank, std::string_view what);

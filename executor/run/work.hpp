@@ -47,7 +47,7 @@ class RankWork {
   ///
   /// `step` counts from 0. Throws std::runtime_error if called in an order that no valid schedule has.
   virtual Payload run(Op op, int step, Payload input) = 0;
-  /// Behind the last entry of a step, when all ranks have done theirs.
+  /// Called after the last entry of a step, when all ranks have done theirs.
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, as the work counts them.
   [[nodiscard]] virtual std::size_t peak_bytes() const = 0;

@@ -17,7 +17,7 @@ struct KeyPair {
 };
 
 #if IMGUI_VERSION_NUM < 18700
-// Dear ImGui is told its keys as positions of our own table, and asks for no more than these.
+// Dear ImGui gets its keys as positions of our own table, and asks for no more than these.
 constexpr std::array kKeyPairs = {
     KeyPair{Key::Tab, ImGuiKey_Tab},           KeyPair{Key::Left, ImGuiKey_LeftArrow},
     KeyPair{Key::Right, ImGuiKey_RightArrow},  KeyPair{Key::Up, ImGuiKey_UpArrow},

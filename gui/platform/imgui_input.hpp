@@ -1,6 +1,6 @@
 #pragma once
 
-// A frame's input, told to Dear ImGui. The one place that knows how its versions want to hear it: arrays before 1.87, events since.
+// Passes a frame's input to Dear ImGui. The one place that knows the form that its versions take: arrays before 1.87, events since.
 
 #include <span>
 

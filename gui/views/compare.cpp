@@ -46,7 +46,7 @@ void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, std::uint6
   if (run == 0 || !relative) return;
   ImGui::SameLine();
   ImGui::PushStyleColor(ImGuiCol_Text, colour_of(ui.skin, row.better, *relative));
-  // Of ratios the difference counts, in points: a share of a share says nothing.
+  // Of ratios the difference counts, in points: a share of a share has no meaning.
   const bool points = row.unit == study::Unit::Ratio && row.values[0].has_value();
   const double shown = points ? *row.values[run] - *row.values[0] : *relative;
   ImGui::TextUnformatted(fmt::format("{:+.1f}{}", 100 * shown, points ? " points" : " %").c_str());

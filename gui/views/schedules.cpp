@@ -174,7 +174,7 @@ class Table {
     for (const Head& head : kHeads)
       if (!hidden(head.column)) taken += widths_[index(head.column)] + 2 * kCellPad * scale_;
     const float left = ImGui::GetContentRegionAvail().x - taken;
-    // Names that are cut say themselves when the pointer rests on them: bars have room first.
+    // Names that are cut are shown whole when the pointer rests on them: bars have room first.
     float& name = widths_[index(Column::Name)];
     const float least = std::min(kLeastName * scale_, name);
     bar_ = std::clamp(left / 2 - kCellPad * scale_, kShortestBar * scale_, kLongestBar * scale_);

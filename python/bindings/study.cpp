@@ -43,7 +43,7 @@ bool tell(const nb::object& progress, const Watch& watch) {
   }
 }
 
-/// Waits on the thread that called, which alone is told of signals, while others work.
+/// Waits on the calling thread, the only one that gets signals, while others work.
 Sweep sweep_watched(const std::string& grid, const std::string& path, Control control,
                     const nb::object& progress) {
   Watch watch;

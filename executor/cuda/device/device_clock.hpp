@@ -1,6 +1,6 @@
 #pragma once
 
-// From a device's events to the clock of a run. An event says only how long after another one it happened; one whose moment the host
+// Times of a device's events on the clock of a run. An event tells only how long after another one it happened; one whose moment the host
 // knows too, the anchor, ties them to the host's clock.
 
 #include <pipeloom/units.hpp>

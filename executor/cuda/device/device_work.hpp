@@ -22,7 +22,7 @@ struct DeviceTensor {
   [[nodiscard]] bool is_empty() const { return elements == 0; }
 };
 
-/// The computations of one rank. One host thread calls it; `stream` says where its kernels go.
+/// The computations of one rank. One host thread calls it; `stream` is the stream of its kernels.
 class DeviceRankWork {
  public:
   DeviceRankWork() = default;
@@ -40,7 +40,7 @@ class DeviceRankWork {
   }
   /// Queues to[i] += from[i] for gradients of one size.
   virtual void add(std::span<const float> /*from*/, std::span<float> /*to*/, cudaStream_t /*stream*/) {}
-  /// Behind the last entry of a step; the device has ended it.
+  /// Called after the last entry of a step; the device has ended it.
   virtual void end_step(int step) = 0;
   /// Most bytes of activations held at once so far, in the order of the queue, as the work counts them.
   [[nodiscard]] virtual std::size_t peak_bytes() const = 0;

@@ -30,8 +30,8 @@ class DeviceExchange {
   virtual void post(Rank rank, std::uint32_t batch, int step, std::vector<DeviceTensor> sends,
                     cudaEvent_t posted) = 0;
 
-  /// Makes `stream` wait for every message of the batch; `arrived` is when it came there. Waits until that can be said to the device: for the
-  /// other ends to be posted by their hosts, not for their devices. False if the run was stopped meanwhile.
+  /// Makes `stream` wait for every message of the batch; `arrived` is the moment at which it got there. Waits until that can be queued on the device:
+  /// for the other ends to be posted by their hosts, not for their devices. False if the run was stopped meanwhile.
   [[nodiscard]] virtual bool wait(Rank rank, std::uint32_t batch, int step, cudaStream_t stream,
                                   cudaEvent_t arrived) = 0;
 

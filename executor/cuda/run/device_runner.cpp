@@ -55,7 +55,7 @@ DeviceRunner::~DeviceRunner() {
     for (cudaStream_t stream : {compute_, second_, copies_})
       while (!is_idle(stream)) std::this_thread::sleep_for(kLook);
   } catch (const std::exception&) {
-    // It failed, and was told of: it will do nothing more.
+    // It failed, and the failure was reported: it will do nothing more.
   }
 }
 
@@ -210,7 +210,7 @@ void DeviceRunner::wait_for_instruction(std::size_t instruction, int step) {
     static_cast<void>(exchange_.is_done(rank_));  // throws if the network failed
     pause();
     if (begun || !has_begun(instruction)) continue;
-    // Its time starts now, not when the host came here.
+    // Its time starts now, not when the host got here.
     begun = true;
     state_.begin(rank_, step, instruction, is_wait ? Doing::Waiting : Doing::Computing);
   }

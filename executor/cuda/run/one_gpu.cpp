@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDevice = 0;
 
-/// Shared with threads that do not come back.
+/// Shared with threads that do not return.
 struct OneGpuRun {
   OneGpuRun(DeviceWork& work, const Program& program, const RunOptions& options)
       : ranks(work),

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a program on GPUs, and says when everything happened by the devices' own events.
+// Runs a program on GPUs, and reports the times of everything by the devices' own events.
 
 #include <vector>
 

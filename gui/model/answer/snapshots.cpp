@@ -23,7 +23,7 @@ std::string value_of(const Assignments& config, const std::string& key) {
   return found == config.end() ? std::string() : found->second;
 }
 
-/// "costs.transfer.model" -> "transfer", "costs.forward" -> "forward": its last word, or the one before where that says nothing.
+/// "costs.transfer.model" -> "transfer", "costs.forward" -> "forward": its last word, or the one before where that has no meaning by itself.
 std::string word_of(const std::string& key) {
   std::string path = key;
   if (path.ends_with(".model") && path != "costs.model")

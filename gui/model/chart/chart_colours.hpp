@@ -102,7 +102,7 @@ class ChartColours {
 
   Key key_;
   const Schedule* schedule_;
-  draw::OpColours by_kind_;          // says which chunk and shade an op has
+  draw::OpColours by_kind_;          // the chunk and shade of each op
   std::size_t series_ = 1;           // paints per kind
   std::vector<OpPaint> paints_;      // [kind * series_ + index]
   std::array<OpPaint, 256> ramp_{};  // of slack, or of tints

@@ -71,7 +71,7 @@ struct ChartBlock {
   std::size_t index = 0;
   /// Its line of heading; height 0 where there is one run only.
   Strip title;
-  /// Its own ruler, below the title, where the one on top says nothing of its times: one of them is in abstract units, the other is not.
+  /// Its own ruler, below the title, where the one on top does not hold for its times: one of them is in abstract units, the other is not.
   /// Height 0 elsewhere.
   Strip ruler;
   /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones come before all blocks.

@@ -86,7 +86,7 @@ BadgePart::Tone tone_of(double change) {
   return change == 0 ? BadgePart::Tone::Quiet : change < 0 ? BadgePart::Tone::Better : BadgePart::Tone::Worse;
 }
 
-/// Nothing where the two are not told in the same things.
+/// Empty where the two have different units.
 std::optional<Bytes> peak_change(const RunModel& run, const RunModel& baseline) {
   const MemoryModel& memory = *run.memory;
   if (memory.parts != baseline.memory->parts ||

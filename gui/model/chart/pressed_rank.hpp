@@ -1,6 +1,6 @@
 #pragma once
 
-// Whose memory is told of a run where there is room for one rank.
+// The rank whose memory is shown where there is room for one rank of a run.
 
 #include <optional>
 #include <string>

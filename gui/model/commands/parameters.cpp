@@ -29,7 +29,7 @@ void set(Session& session, std::string_view text) {
   config(session).set(session, std::string(text.substr(0, blank)), std::string(text.substr(blank + 1)));
 }
 
-/// A row of the table of schedules: of the registry, or one that a search came upon.
+/// A row of the table of schedules: of the registry, or one that a search found.
 void take_schedule(Session& session, std::string_view text) {
   const auto& rows = session.part<ScheduleTable>().rows();
   if (std::ranges::any_of(rows, [&](const ScheduleRow& row) { return row.found && row.name == text; }))

@@ -192,7 +192,7 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
                                        to_text(run.whole->ops()[node.at].with_joined(false)),
                                        to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
-  // Behind the ops that wait; where these leave no room, over the last of them, and over no half of one.
+  // Right of the ops that wait; where these leave no room, over the last of them, and over no half of one.
   double behind = x;
   each_waiting(run, node.rank, standstill(run, node.rank), [&](Op, Ticks, Ticks end) {
     behind = std::max(behind, layout_.x_of(static_cast<double>(end)));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ctrl+Z and Ctrl+Shift+Z: parameters, queues and closed runs each keep their own steps, and here is whose step came last.
+// Ctrl+Z and Ctrl+Shift+Z: parameters, queues and closed runs each keep their own steps, and this history knows which of them made the last step.
 
 #include <string_view>
 #include <vector>

@@ -18,7 +18,7 @@ class WhatIf : public Part {
  public:
   explicit WhatIf(Session&) {}
 
-  /// Takes hold of an op's duration. False where it cannot change, which is then said. A schedule file that runs with costs becomes the
+  /// Takes hold of an op's duration. Returns false, and says why, where it cannot change. A schedule file that runs with costs becomes the
   /// configuration under edit.
   bool begin(Session& session, const OpRef& op);
   /// The op takes `duration` now, and so do the other ops of the scope. REQUIRES: held().

@@ -95,7 +95,7 @@ class ExportPart : public Part {
   std::string path;
   ExportOptions options;
 
-  /// Writes in a job; the status line says how it went. Throws InputError if no run is active or the extension is unknown.
+  /// Writes in a job; the status line tells the result. Throws InputError if no run is active or the extension is unknown.
   void start(Session& session, const std::string& to, const ExportOptions& with, io::Overwrite overwrite);
   [[nodiscard]] std::string_view state_key() const override { return "export"; }
   void write_state(const Session& session, io::JsonWriter& out) const override;

@@ -25,7 +25,7 @@ struct Problem {
   /// "hang", "missing-weight", "over-limit", "warning": stable, for scripts.
   std::string code;
   std::string message;
-  /// "file.csv:3:7", "" if no file says it.
+  /// "file.csv:3:7", "" if it is in no file.
   std::string place;
   /// The things that a click selects; no value where there is nothing to select.
   std::optional<Rank> rank;

@@ -19,7 +19,7 @@ namespace pipeloom::gui {
 struct ScheduleRow : study::ScheduleRow {
   /// The row still speaks of the configuration before: the one under edit was not evaluated yet.
   bool stale = false;
-  /// A search came upon it: the registry has no such name, and edits do not compute it anew.
+  /// A search found it: the registry has no such name, and edits do not compute it anew.
   bool found = false;
   /// It trains the same model as a run without a pipeline. False where batches overlap without a flush: gradients are of older weights then.
   bool synchronous = true;
@@ -78,7 +78,7 @@ class ScheduleTable : public Part {
 
   explicit ScheduleTable(Session&) {}
 
-  /// Sorted; rows without numbers come last. They come one by one; those of the configuration before stay until then, marked as stale.
+  /// Sorted; rows without numbers come last. They are computed one by one; those of the previous configuration stay until then, marked as stale.
   [[nodiscard]] const std::vector<ScheduleRow>& rows() const { return rows_; }
   /// Rows of their own, in the place of those that were found before. REQUIRES: names that neither the registry nor another of them has.
   void show_found(std::vector<FoundSchedule> found);

@@ -63,14 +63,14 @@ struct Recorded {
   std::string partial = {};
   bool cut = false;
 };
-/// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing says more.
+/// A run whose times were measured or read. Gaps are warm-up, cool-down or imbalance: nothing more is known.
 /// `messages` are those that were recorded; the bars are those of the first step.
 [[nodiscard]] RunPtr build_timed_run(Timeline timeline, std::string title, std::string file,
                                      std::vector<std::string> warnings = {},
                                      const std::vector<io::TracedMessage>& messages = {},
                                      const Recorded& recorded = {});
 
-/// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where nothing says: measured runs, runs
+/// slack[i] of op index i: how much later it could start with the makespan unchanged. Empty where it is not known: measured runs, runs
 /// that hang, runs whose messages block or queue, more than kMaxSlackEntries entries. O(ops), about 0.3 us each: a job's work.
 [[nodiscard]] std::vector<Ticks> run_slack(const RunModel& run);
 inline constexpr std::size_t kMaxSlackEntries = std::size_t{1} << 22;

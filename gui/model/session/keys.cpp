@@ -102,7 +102,7 @@ std::string to_text(const Chord& chord) {
 
 namespace {
 
-/// A frame hears of its characters and of its keys apart: which came first would be lost.
+/// A frame gets characters and keys separately, so their order would be lost.
 enum class Typed : std::uint8_t { Nothing, Character, EditingKey };
 
 /// A key that edits a text, or makes characters count for nothing.

@@ -75,7 +75,7 @@ std::optional<OpRef> position_in(const RunModel& run, Op op) {
   return OpRef{run.id, static_cast<std::size_t>(found - ops.begin())};
 }
 
-/// The op of this run that is selected, or would be if the run came to it.
+/// The op of this run that is selected, or would be if the run reached it.
 std::optional<Op> selected_op(const Selection& selection, const RunModel& run) {
   if (selection.op && selection.op->run == run.id)
     return run.schedule->ops()[selection.op->op % run.schedule->num_ops()];

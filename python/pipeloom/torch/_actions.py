@@ -54,7 +54,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class ComputeList:
-    """The computations of every rank in order; `form` says whether the file that they come from has messages too."""
+    """The computations of every rank in order; `form` says if their file has messages too."""
 
     rows: tuple[tuple[Entry, ...], ...]
     stages: int

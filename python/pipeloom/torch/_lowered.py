@@ -63,7 +63,7 @@ class _Run:
         self.waits = [{"receive": 0.0, "send": 0.0, "parameters": 0.0, "gradients": 0.0} for _ in rows]
 
     def advance(self) -> bool:
-        """Every rank as far as it comes; False once none comes further."""
+        """Runs every rank as far as it can; returns False once none can go on."""
         moved = False
         for rank, row in enumerate(self.rows):
             while self.at[rank] < len(row) and self._perform(rank, row[self.at[rank]]):

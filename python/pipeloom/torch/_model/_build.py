@@ -23,7 +23,7 @@ def nowhere(values: Values) -> Iterator[None]:
 
 
 def build(source: Any, dtype: torch.dtype, attention: str, values: Values) -> tuple[torch.nn.Module, list[str]]:
-    """The module that `source` says, and notes on how it was made.
+    """The module that `source` names, and notes on how it was made.
 
     `source`: a torch.nn.Module, copied to the meta device without its numbers; a function without arguments that returns one; a configuration
     object of transformers, its dict, or the path of a config.json or of its folder. Raises InputError for anything else.
