@@ -11,6 +11,7 @@ import counted_names
 import equal_names
 import include_direction
 import message_text
+import sentences
 import text_rules
 
 CLEAN = {
@@ -220,10 +221,30 @@ class TextRules(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "docs").mkdir()
-            (root / "docs" / "b.md").write_text("b\n")
-            page = "[b](b.md#part) [web](https://example.org/x)\n[up](../gone.md)\n"
+            (root / "docs" / "b.md").write_text("# b\n\n## One `part`, two\n\n```\n# no heading\n```\n")
+            page = "[b](b.md#one-part-two) [web](https://example.org/x#y)\n[up](../gone.md)\n[b](b.md#no-heading) [b](b.md#b)\n"
             found = text_rules.broken_links(root, "docs/a.md", page)
-            self.assertEqual(found, ["docs/a.md:2: link to ../gone.md, which does not exist"])
+            self.assertEqual(found, ["docs/a.md:2: link to ../gone.md, which does not exist",
+                                     "docs/a.md:3: link to b.md#no-heading, which has no such heading"])
+
+
+class Sentences(unittest.TestCase):
+    @staticmethod
+    def page(words):
+        return " ".join(["word"] * words) + ".\n"
+
+    def test_forty_words_pass(self):
+        self.assertEqual(sentences.long_sentences(self.page(40)), [])
+        self.assertEqual(sentences.long_sentences(self.page(41)), [(1, 41, " ".join(["word"] * 8))])
+
+    def test_each_sentence_item_and_cell_counts_alone(self):
+        half = " ".join(["Word"] * 30)
+        self.assertEqual(sentences.long_sentences(f"{half}. {half}.\n- {half}\n- {half}\n| {half} | {half} |\n"), [])
+        self.assertEqual([line for line, _, _ in sentences.long_sentences(f"{half}.\n\n{half}\n{half.lower()}\n")], [3])
+
+    def test_code_is_one_word_and_blocks_are_none(self):
+        code = " ".join(["x"] * 60)
+        self.assertEqual(sentences.long_sentences(f"Run `{code}` now.\n\n```\n{code}\n```\n\n    {code}\n"), [])
 
 
 class CountedNames(unittest.TestCase):

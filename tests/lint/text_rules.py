@@ -26,7 +26,8 @@ LINE_RULES = [
 # CTest splits names there.
 TEST_NAME = re.compile(r'TEST_CASE\(\s*((?:"[^"\n]*"\s*)+)')
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
 
 
 def listed_files(root):
@@ -69,13 +70,25 @@ def bare_helpers(name, text):
     return [] if "TEST_CASE" not in text or re.search(rf"^namespace (\w+::)*{stem} {{$", text, re.M) else [f"{name}:1: stands in no namespace {stem}"]
 
 
+def anchors(page):
+    """What links to parts of a Markdown page may name: its headings as GitHub spells them."""
+    text = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)
+    words = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower().strip() for heading in HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
+
+
 def broken_links(root, name, text):
-    """Links of a Markdown page that lead to no file, as text."""
+    """Links of a Markdown page that lead to no file, or to no heading of a page, as text."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        for target in LINK.findall(line):
-            if "://" not in target and not (root / name).parent.joinpath(target).exists():
+        for target, part in LINK.findall(line):
+            page = (root / name).parent.joinpath(target) if target else root / name
+            if "://" in target or not (target or part):
+                continue
+            if not page.exists():
                 found.append(f"{name}:{number}: link to {target}, which does not exist")
+            elif part and page.suffix == ".md" and part not in anchors(page.read_text(encoding="utf-8")):
+                found.append(f"{name}:{number}: link to {target}#{part}, which has no such heading")
     return found
 
 
