@@ -14,7 +14,7 @@ namespace pipeloom {
 namespace {
 
 constexpr std::string_view kGroupSuffix = "OVERLAP_F_B";
-/// How a blank cell is spelt where cells are separated by spaces.
+/// Text of a blank cell where cells are separated by spaces.
 constexpr std::string_view kIdleWord = "-";
 
 constexpr std::array<std::string_view, kActionKinds> kNames = [] {

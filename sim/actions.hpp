@@ -45,7 +45,7 @@ enum class ActionKind : std::uint8_t {
 };
 
 inline constexpr std::size_t kActionKinds = 20;
-/// Those that PyTorch's files have, in the order in which its parser tries them, and its text of each.
+/// Kinds that PyTorch's files have, in the order in which its parser tries them, and its text of each.
 inline constexpr std::array<std::pair<ActionKind, std::string_view>, 14> kTorchActions = {{
     {ActionKind::WaitReduceGrad, "WAIT_REDUCE_GRAD"},
     {ActionKind::WaitSendForward, "WAIT_SEND_F"},

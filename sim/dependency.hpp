@@ -112,7 +112,7 @@ struct LaneTimes {
   Ticks after = 0;   ///< from the end to the moment when the lane is free and the results leave
 };
 
-/// Of an op of this kind on this slot: one message each for a tensor from, and one for, another rank.
+/// Lane times of an op of this kind on this slot: one message each for a tensor from, and one for, another rank.
 [[nodiscard]] inline LaneTimes lane_times(const Costs& costs, const Placement& placement, OpKind kind,
                                           Slot slot) {
   if (costs.rank_time == 0) return {};
@@ -125,7 +125,7 @@ struct LaneTimes {
   return {receives ? costs.rank_time : 0, sends ? costs.rank_time : 0};
 }
 
-/// Of the entry of op indices [first, last): those of its ops one after another.
+/// Lane times of the entry of op indices [first, last): those of its ops one after another.
 [[nodiscard]] inline LaneTimes lane_times(const Costs& costs, const Schedule& schedule, std::size_t first,
                                           std::size_t last) {
   LaneTimes sum;

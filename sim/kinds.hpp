@@ -17,7 +17,7 @@
 
 namespace pipeloom {
 
-/// Which of a rank's two streams runs an op: its queue, or the copies beside it.
+/// The stream of a rank that runs an op: its queue, or the copies beside it.
 enum class Lane : std::uint8_t { Work, Copies };
 
 /// Tensors that ops hand to each other. The last two are sums over the shares of an output layer that all stages hold: every stage makes its
@@ -69,7 +69,7 @@ struct PassStep {
   bool to_host = false;                        ///< and after the op
 };
 
-/// How boxes of a kind are hatched.
+/// Hatching of the boxes of a kind.
 enum class Pattern : std::uint8_t { None, Rising, Falling, Dotted };
 
 /// Ops of the same pass, in an order.

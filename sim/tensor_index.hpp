@@ -74,14 +74,14 @@ class TensorIndex {
   }
   /// Tensors that several ops read, and perhaps write, by what they are to all stages: the last stage's activation, the sum over S, over T.
   static constexpr int kShared = 3;
-  /// Which of these a tensor, minus the unit, is; nothing for those with one writer and one reader.
+  /// The number of the shared tensor, by its tensor number minus the unit; nullopt for those with one writer and one reader.
   [[nodiscard]] std::optional<int> shared_row(std::size_t base) const {
     if (first_shared_ == 0) return std::nullopt;
     if (base == activation(stages_ - 1)) return 0;
     return base < first_shared_ ? std::nullopt
                                 : std::optional(1 + static_cast<int>((base - first_shared_) / units_));
   }
-  /// How many ops write a part of a unit of it.
+  /// Number of ops that write a part of a unit of it.
   [[nodiscard]] std::int32_t writers(int shared) const {
     return shared == 0 ? 1 : static_cast<std::int32_t>(stages_);
   }

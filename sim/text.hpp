@@ -14,7 +14,7 @@ namespace pipeloom {
 /// Writes to_text(op) at `out`; returns one past the end. REQUIRES: room for kMaxOpText characters.
 char* write_op(char* out, Op op);
 inline constexpr int kMaxOpText = 32;
-/// Its last part alone: microbatch, and slice where there are any ("7", "7.3").
+/// The op's last part alone: microbatch, and slice where there are any ("7", "7.3").
 char* write_op_number(char* out, Op op);
 
 /// The op whose last part, to the end of `text`, write_op_number() wrote. Returns nullopt for other text.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rank waits for which when ranks hang: the same graph for the entries of a schedule, the instructions of a program and PyTorch's actions.
+// The graph of waits when ranks hang: the same for the entries of a schedule, the instructions of a program and PyTorch's actions.
 
 #include <algorithm>
 #include <concepts>

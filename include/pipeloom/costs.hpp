@@ -23,7 +23,7 @@
 
 namespace pipeloom {
 
-/// How long an overlapped group lasts, from the durations of its parts.
+/// Rules for the duration of an overlapped group, from the durations of its parts.
 enum class OverlapRule : std::uint8_t {
   Sum,         ///< the parts' sum
   Explicit,    ///< a given duration, by the group's forward, or by its forward and its backward
@@ -212,7 +212,7 @@ struct OpCost {
   std::optional<Stage> stage = {};
   std::optional<Microbatch> microbatch = {};
   std::optional<int> slice = {};
-  /// Of a whole pass, which its slices share, or of the slice where one is given. Costs::microbatch_scale and `entry` come on top.
+  /// Duration of a whole pass, which its slices share, or of the slice where one is given. Costs::microbatch_scale and `entry` come on top.
   Ticks duration = 0;
   /// Instead of `duration`: a factor of Costs::duration.
   std::optional<Scale> factor = {};
@@ -222,7 +222,7 @@ struct OpCost {
 struct Terms {
   Costs costs = {};
   MemoryModel memory = {};
-  /// Of several that name an op the last counts.
+  /// Exceptions of single ops; of several that name an op the last counts.
   std::vector<OpCost> ops = {};
 };
 

@@ -46,7 +46,7 @@ class Index {
 using Rank = Index<struct RankTag>;
 /// A piece of the model in model order, 0..S-1, the same number on every rank that holds a copy.
 using Stage = Index<struct StageTag>;
-/// Which of a rank's own stages, 0..v-1, in model order of their forwards.
+/// One of a rank's own stages, 0..v-1, in model order of their forwards.
 using Chunk = Index<struct ChunkTag>;
 /// A slice of the batch, 0..m-1, both directions of a bidirectional schedule counted together.
 using Microbatch = Index<struct MicrobatchTag>;

@@ -83,7 +83,7 @@ enum class RunSource : std::uint8_t {
 
 /// Why a run did not get to its end. The timeline then holds the ops that ran.
 struct Hang {
-  /// Which rank waits for which, by ops of the whole schedule, not of the part that ran.
+  /// Waits of the ranks, by ops of the whole schedule, not of the part that ran.
   WaitGraph<Op> graph;
   /// One line per rank that waits for ever, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> lines;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rank holds which stage, and in which order every rank runs its ops. Nothing is reordered at run time.
+// The rank of each stage, and the order of every rank's ops. Nothing is reordered at run time.
 
 #include <cstddef>
 #include <cstdint>
@@ -122,7 +122,7 @@ class Schedule {
   /// The rank whose queue holds op index i. O(log p).
   [[nodiscard]] Rank rank_of_op(std::size_t op_index) const;
 
-  /// Which copy of the model runs this microbatch: 0 unless the placement has replicas.
+  /// The copy of the model that runs this microbatch: 0 unless the placement has replicas.
   [[nodiscard]] Replica replica_of(Microbatch microbatch) const {
     return replica_of_microbatch_.empty() ? Replica(0) : Replica(replica_of_microbatch_[microbatch.at()]);
   }

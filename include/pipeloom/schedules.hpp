@@ -25,7 +25,7 @@ namespace pipeloom {
 /// Options that a schedule must know to be given them. Recomputation, offloading and forward-only runs are for all schedules.
 enum class Option : std::uint8_t { GroupSize, Slices, Waves, Updates, Variant, MemoryLimit, File };
 
-/// Which of them a schedule takes.
+/// A set of these options: those that a schedule takes.
 class OptionSet {
  public:
   constexpr OptionSet() = default;
@@ -178,7 +178,7 @@ struct Requirements {
   bool needs_terms = false;
   /// The search for the order takes seconds: tables and tests over every schedule look at small ones only.
   bool slow_search = false;
-  /// Of options.group_size only a number is taken, no list.
+  /// True if options.group_size may only be a number, no list.
   bool equal_groups = false;
   /// Legal Params::variant, the default first; empty if the schedule has none.
   std::vector<std::string> variants = {};

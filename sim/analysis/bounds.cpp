@@ -31,7 +31,7 @@ class BestTail {
     }
   }
 
-  /// To all tails up to number `last`.
+  /// Adds the work to all tails up to number `last`.
   void add_work(std::size_t last, Ticks work) {
     const std::size_t kept = last_kept(last);
     if (last >= reached_) {
@@ -160,7 +160,7 @@ void merge(std::vector<ChainJob>& jobs) {
   if (!jobs.empty()) jobs.resize(kept + 1);
 }
 
-/// Which kinds of ops every unit (a slice of a microbatch) has on every stage.
+/// Kinds of ops that every unit (a slice of a microbatch) has on every stage.
 class UnitKinds {
  public:
   explicit UnitKinds(const Schedule& schedule)

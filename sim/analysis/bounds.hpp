@@ -1,6 +1,6 @@
 #pragma once
 
-// How much better any order could be.
+// Lower bounds of the makespan over all orders.
 
 #include <vector>
 

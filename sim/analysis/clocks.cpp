@@ -5,7 +5,7 @@
 namespace pipeloom {
 namespace {
 
-/// By which the worst message arrives before it leaves once these offsets are taken off.
+/// Ticks by which the worst message arrives before it leaves once these offsets are taken off.
 Ticks worst(std::span<const ClockGap> gaps, const std::vector<Ticks>& offset) {
   Ticks early = 0;
   for (const ClockGap& gap : gaps)
@@ -13,7 +13,7 @@ Ticks worst(std::span<const ClockGap> gaps, const std::vector<Ticks>& offset) {
   return early;
 }
 
-/// Of the receiver before the sender of `there`.
+/// Ticks that the clock of the receiver of `there` is ahead of the sender's.
 Ticks ahead_of(const ClockGap& there, const ClockGap& back) {
   constexpr int kSure = 2;
   const bool waited_there = there.waited >= kSure;

@@ -57,8 +57,8 @@ struct AlignedClocks {
 /// those of follow_pairs(). O(ranks gaps).
 [[nodiscard]] AlignedClocks align_clocks(int ranks, std::span<const ClockGap> gaps);
 
-/// By how much messages allow any of these offsets to be another, as all ranks that they tie to the first one go: the larger of how much more and how
-/// much less it may be. Messages that still arrive early count as if they did not. O(ranks gaps).
+/// Largest change of any of these offsets that messages allow, as all ranks that they tie to the first one go: the larger of the changes up and
+/// down. Messages that still arrive early count as if they did not. O(ranks gaps).
 [[nodiscard]] Ticks spread_of_offsets(int ranks, std::span<const ClockGap> gaps,
                                       std::span<const Ticks> offset);
 

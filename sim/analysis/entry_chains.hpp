@@ -15,8 +15,8 @@ struct EntryChain {
   Ticks tail = 0;
 };
 
-/// Of every entry but copies: [rank][entry in queue order]. Takes two walks over all queues, 16 bytes per entry, 8 per tensor and per visit
-/// of a rank. Throws HangError if the schedule hangs. REQUIRES: no structural errors, fewer than 2^32 ops.
+/// Chains of every entry but copies: [rank][entry in queue order]. Takes two walks over all queues, 16 bytes per entry, 8 per tensor and per
+/// visit of a rank. Throws HangError if the schedule hangs. REQUIRES: no structural errors, fewer than 2^32 ops.
 [[nodiscard]] std::vector<std::vector<EntryChain>> entry_chains(const Schedule& schedule, const Costs& costs);
 
 }  // namespace pipeloom

@@ -90,7 +90,7 @@ class MoveSearch {
   }
 
  private:
-  /// How much further than needed a move goes at most, where the shortest one meets another cycle.
+  /// Largest distance that a move goes further than needed, where the shortest one meets another cycle.
   static constexpr std::size_t kMostFurther = 64;
 
   static std::size_t length_of(const Move& move) {

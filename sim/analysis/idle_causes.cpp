@@ -36,7 +36,7 @@ class GapWalk {
     name_rest(free_since, after, whole.end, fn);
   }
 
-  /// Behind the rank's last entry, whose messages still take `after` of its lane.
+  /// Gap after the rank's last entry, whose messages still take `after` of its lane.
   template <class Fn>
   static void name_rest(Ticks free_since, Ticks after, Ticks end, Fn&& fn) {
     const Ticks sent = std::min(end, free_since + after);

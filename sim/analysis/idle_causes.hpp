@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a rank stood still.
+// Causes of a rank's idle time.
 
 #include <array>
 #include <cstddef>

@@ -53,7 +53,7 @@ class StepRunner {
     add_path(out);
   }
 
-  /// Of each entry on the path the time before the next one, and before that one's message: the sum is the makespan.
+  /// Adds, for each entry on the path, the time before the next one, and before that one's message: the sum is the makespan.
   void add_path(ScenarioTimes& out) {
     const std::vector<std::size_t> path = critical_path(timeline_, costs()).entries;
     for (std::size_t i = 0; i < path.size(); ++i) {
@@ -70,7 +70,7 @@ class StepRunner {
     return first + 1;
   }
 
-  /// How long the message from the one entry to the other was on its way; nothing within a rank.
+  /// Adds the time of the message from the one entry to the other to `out`, and returns it; 0 within a rank.
   Ticks add_message(std::size_t from, std::size_t to, ScenarioTimes& out) const {
     const Rank sender = schedule().rank_of_op(from);
     const Rank receiver = schedule().rank_of_op(to);

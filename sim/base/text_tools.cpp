@@ -41,7 +41,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// Names far longer than any valid one cannot be near, and would make the distance quadratic in hostile input.
 constexpr std::size_t kMaxCompared = 128;
 
-/// How far names lie apart, nearest first: folded; then as they are spelt, so that a dash that was typed is a dash that is suggested.
+/// Distance of two names, nearest first: folded; then as they are spelt, so that a dash that was typed is a dash that is suggested.
 using Distance = std::pair<std::size_t, std::size_t>;
 
 Distance distance_between(std::string_view name, std::string_view valid) {

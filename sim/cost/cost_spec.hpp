@@ -96,7 +96,7 @@ struct LinkMatrix {
   [[nodiscard]] bool empty() const { return latency.empty() && bits_per_second.empty(); }
 };
 
-/// How transfers behave (docs/model.md, section 3).
+/// Models of transfers (docs/model.md, section 3).
 enum class TransferModel : std::uint8_t {
   Latency,   ///< arrive a delay after their producer; hidden
   Blocking,  ///< matched groups that both ranks wait for
@@ -110,7 +110,7 @@ struct TransferSpec {
   TransferModel model = TransferModel::Latency;
   /// Queue discipline of P2P messages: "per-rank", "per-direction", "per-pair"; async and link read it.
   std::string queue = "per-pair";
-  /// Which program of sends, receives and waits the schedule becomes: "auto", "step", "entry", "overlap", "overlap-flush", "at-sender",
+  /// The program of sends, receives and waits that the schedule becomes: "auto", "step", "entry", "overlap", "overlap-flush", "at-sender",
   /// "before-use", "ahead". `plan_where` is its place in the input, for errors.
   std::string plan = "auto";
   Where plan_where;

@@ -115,7 +115,7 @@ std::vector<std::int32_t> split_layers(std::int32_t layers, int stages, const Wh
   }
 }
 
-/// How numbers of measured stages become numbers of a placement's stages.
+/// Turns numbers of measured stages into numbers of a placement's stages.
 class Deal {
  public:
   Deal(const CostSpec& spec, const Placement& placement, std::vector<std::int32_t> layers)
@@ -295,7 +295,7 @@ class RowDeal {
     return static_cast<Ticks>(product);
   }
 
-  /// It holds for every microbatch, whatever rows before it said of one.
+  /// Sets the time for every microbatch, and drops earlier rows for single ones.
   void set_all(std::size_t kind, std::size_t stage, Ticks ticks) {
     (*measured_[kind])[stage] = ticks;
     for (auto& [place, table] : tables_)
@@ -397,7 +397,7 @@ void split_first_backward(NumbersByKind& measured) {
   weight->front() = static_cast<std::int64_t>(both - input->front());
 }
 
-/// From a spec to that of another placement.
+/// Turns a spec into that of another placement.
 class SpecDeal {
  public:
   SpecDeal(const CostSpec& spec, const Placement& placement, std::vector<std::int32_t> layers)

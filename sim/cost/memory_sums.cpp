@@ -17,7 +17,7 @@ struct Share {
   Wide bytes = 0;
 };
 
-/// How often one microbatch's bytes of a slot can be there at once, times microbatches.
+/// Most times that one microbatch's bytes of a slot can be there at once, times microbatches.
 struct Counts {
   Wide activations;
   Wide messages;

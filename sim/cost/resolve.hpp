@@ -36,7 +36,7 @@ struct ResolvedCosts {
   /// One factor for each, tables written out; empty where none is given. costs.microbatch_scale is the third.
   std::vector<Scale> rank_scale;
   std::vector<Scale> stage_scale;
-  /// Those of CostSpec, for the schedule's own stages.
+  /// Layers as in CostSpec, for the schedule's own stages.
   StageCounts layers;
   StageCounts stage_ranks;
   /// CostSpec::table and exceptions with times of one chunk pass.

@@ -50,7 +50,7 @@ struct Stated {
 /// sources; numbers stated again for the same are left out.
 using Source = std::optional<Stated> (*)(const CostSpec& spec, const Shape& shape, const Stated& known);
 
-/// Those of sim/cost/sources.def, the most trusted first.
+/// The sources of sim/cost/sources.def, the most trusted first.
 [[nodiscard]] std::span<const Source> sources();
 
 /// All that they state of this shape. O(stages) for each.

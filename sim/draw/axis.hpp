@@ -26,10 +26,10 @@ struct TimeAxis {
   std::vector<AxisTick> ticks;
 };
 
-/// At most `max_ticks` >= 2 marks over a range that is not empty.
+/// An axis with at most `max_ticks` >= 2 marks over a range that is not empty.
 [[nodiscard]] TimeAxis time_axis(Span range, TimeUnit unit, int max_ticks);
 
-/// As many marks as fit: labels, `width_of(label)` wide, keep `gap` between them on an axis of length `extent`.
+/// An axis with as many marks as fit: labels, `width_of(label)` wide, keep `gap` between them on an axis of length `extent`.
 [[nodiscard]] TimeAxis fitted_time_axis(Span range, TimeUnit unit, double extent, double gap,
                                         const std::function<double(const std::string&)>& width_of);
 

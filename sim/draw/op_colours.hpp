@@ -16,16 +16,16 @@ class OpColours {
 
   /// `rank` is where the op ran.
   [[nodiscard]] Colour of(Op op, Rank rank) const;
-  /// Which of its rank's stages of the same replica the op's stage is.
+  /// Number of the op's stage among its rank's stages of the same replica.
   [[nodiscard]] Chunk chunk_of(Op op) const { return chunk_of_slot_[schedule_->slot_of(op).at()]; }
-  /// Which shade of its kind an op has: those of the first replica's chunks come first.
+  /// Shade of its kind that an op has: those of the first replica's chunks come first.
   [[nodiscard]] int shade_of(Op op) const { return shade_of_slot_[schedule_->slot_of(op).at()]; }
 
   /// Most chunks that a rank has of one replica.
   [[nodiscard]] int chunks() const { return chunks_; }
   /// Shades of one kind: chunks * replicas.
   [[nodiscard]] int shades() const { return chunks_ * schedule_->placement().replicas(); }
-  /// How many stages, microbatches or ranks there are to colour; 0 for ColourBy::Kind.
+  /// Number of stages, microbatches or ranks to colour; 0 for ColourBy::Kind.
   [[nodiscard]] int series_length() const;
 
  private:

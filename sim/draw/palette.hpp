@@ -28,7 +28,7 @@ enum class Theme : std::uint8_t { Light, Dark };
 /// "light", "dark".
 [[nodiscard]] std::optional<Theme> theme_named(std::string_view name);
 
-/// Which colours kinds, series and gaps have: in the hues of Okabe and Ito; "colour-blind", which differ in lightness as well as in hue; greys.
+/// Colours of kinds, series and gaps: in the hues of Okabe and Ito; "colour-blind", which differ in lightness as well as in hue; greys.
 enum class Palette : std::uint8_t { Default, ColourBlind, Greyscale };
 /// "default", "colour-blind", "greyscale".
 [[nodiscard]] std::optional<Palette> palette_named(std::string_view name);

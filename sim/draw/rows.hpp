@@ -24,7 +24,7 @@ struct Row {
   [[nodiscard]] bool is_shared() const { return ranks() > 1; }
 };
 
-/// Which of the ranks [first, last) share a row.
+/// The ranks of [first, last) that share a row.
 class RankRows {
  public:
   RankRows() = default;

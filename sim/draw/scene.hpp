@@ -140,7 +140,7 @@ struct OwnColours {
     std::vector<Colour> swatches;
     std::string text;
   };
-  /// Of the op at a position in the timeline.
+  /// Colour of the op at a position in the timeline.
   std::function<Colour(std::size_t)> of;
   /// Shown in place of the kinds; empty: the usual legend.
   std::vector<LegendEntry> legend;
@@ -186,7 +186,7 @@ struct SceneOptions {
   const MemoryModel* memory = nullptr;
 
   std::string title = {};
-  /// At the end of the title's line, the most important one first: where room is short, the last ones go.
+  /// Shown at the end of the title's line, the most important one first: where room is short, the last ones go.
   std::vector<std::string> results = {};
   /// Vertical lines through all rows, where they are in the range.
   std::vector<Ticks> marks = {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// How build_scene works inside: one builder, its steps spread over scene*.cpp. Not for other folders.
+// The inside of build_scene: one builder, its steps spread over scene*.cpp. Not for other folders.
 
 #include <string>
 #include <utility>

@@ -191,7 +191,7 @@ void SceneBuilder::add_title_text() {
   add_results(scene_.time.x + kBolder * text_width(options_.title, measure_.title_size) + kItemGap);
 }
 
-/// As many results as there is room for after the title, which ends at `from`.
+/// Adds as many results as there is room for after the title, which ends at `from`.
 void SceneBuilder::add_results(double from) {
   const double right = scene_.time.x + scene_.time.width;
   std::string words;

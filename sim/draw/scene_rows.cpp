@@ -191,7 +191,7 @@ Colour SceneBuilder::merged_colour(Rank rank, const TimelineIndex& lane, const M
   return mean.value_or(plain_colour(rank, kind));
 }
 
-/// Of the op at a position in the timeline, which ran on `rank`.
+/// Colour of the op at a position in the timeline, which ran on `rank`.
 Colour SceneBuilder::colour_at(Rank rank, std::size_t at) const {
   const auto ops = timeline_.schedule->ops();
   return options_.own != nullptr ? options_.own->of(at) : colours_.of(ops[at % ops.size()], rank);

@@ -10,7 +10,7 @@ namespace pipeloom::draw {
 
 struct StackedTimeline {
   const Timeline* timeline = nullptr;
-  /// As for a picture of it alone. Heights are of the whole picture, and shared out as the runs would take them by themselves; of the
+  /// Options as for a picture of it alone. Heights are of the whole picture, and shared out as the runs would take them by themselves; of the
   /// widths the largest holds for all. Each has its own title, legend and axis.
   SceneOptions options;
 };

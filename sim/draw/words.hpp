@@ -25,7 +25,7 @@ inline constexpr const char* kCriticalPathLabel = "Critical path";
 
 /// The number written on an op: its microbatch, "12", and the slice of a sliced sequence, "12.3".
 [[nodiscard]] std::string op_number(Op op);
-/// As long as the longest op_number of a schedule, so that boxes of one size have all their numbers or none.
+/// A text as long as the longest op_number of a schedule, so that boxes of one size have all their numbers or none.
 [[nodiscard]] std::string widest_op_number(const Schedule& schedule);
 
 /// A limit per rank: "85.9 GB (80.0 GiB)", or the smallest and the largest where ranks differ. REQUIRES: not empty.

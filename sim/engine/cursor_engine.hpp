@@ -54,7 +54,7 @@ class CursorEngine {
   };
   static constexpr Ticks kNotStarted = -1;
 
-  /// How long rings are. Tests set it to see ranks wait for space.
+  /// Lengths of rings. Tests set them to see ranks wait for space.
   struct Rings {
     std::size_t first = 16;  ///< cells of a ring to begin with; a power of two
     /// Cells that rings may grow to before any rank waits for space: a quarter of a second-level cache of 1 MB, the rest of which

@@ -117,7 +117,7 @@ std::vector<Ticks> next_ready(const Totals& totals, const Steps& steps) {
   return ready;
 }
 
-/// By how much later all ranks are ready than before, if it is as much for all: every further step is then the one before, so much later.
+/// Ticks by which all ranks are ready later than before; nullopt if they differ. Every further step is then the one before, that much later.
 std::optional<Ticks> common_delay(const std::vector<Ticks>& before, const std::vector<Ticks>& after) {
   const auto was = [&before](std::size_t rank) { return before.empty() ? Ticks{0} : before[rank]; };
   const Ticks delay = after.front() - was(0);
@@ -179,7 +179,7 @@ Ticks make_relative(std::vector<Ticks>& ready) {
   return first;
 }
 
-/// To the nearest tick.
+/// Mean to the nearest tick.
 Ticks mean(TickSum sum, int count) {
   return static_cast<Ticks>((sum.value() + count / 2) / count);
 }

@@ -40,7 +40,7 @@ struct LayerShare {
   model::Parameters parameters;
 };
 
-/// Of every letter.
+/// Shares of every letter.
 using Shares = std::map<char, LayerShare>;
 
 Setting without_recomputation(Setting setting) {
@@ -95,7 +95,7 @@ class Estimator {
     return out;
   }
 
-  /// How many layers of each letter a stage has.
+  /// Number of layers of each letter on a stage.
   std::map<char, int> counts(const Stage& stage) const {
     std::map<char, int> out;
     const auto first = static_cast<std::size_t>(stage.first_layer);
@@ -124,7 +124,7 @@ class Estimator {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += time.pass[pass];
   }
 
-  /// Of the three products S makes the first one or two, each with the traffic and the collectives of its pass.
+  /// S makes the first one or two of the three products, each with the traffic and the collectives of its pass; T makes the others.
   void add_share(const LayerTime& time, Stage& out) const {
     add_found(time.found, out);
     const auto& [logits, input, weight] = time.pass;

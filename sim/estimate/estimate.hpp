@@ -81,7 +81,7 @@ struct PassTime {
   PassTime& operator+=(const PassTime& other);
   [[nodiscard]] PassTime operator*(double factor) const;
 };
-/// How many numbers of each term were found in which way, [term][basis].
+/// Counts of the numbers of each term by the way they were found, [term][basis].
 using Found = std::array<std::array<int, hardware::kBases>, kTerms>;
 
 /// Categories of a rank's memory, in the order in which they are printed.
@@ -132,7 +132,7 @@ struct Stage {
   std::int64_t experts = 0;
 };
 
-/// Between two ranks of the pipeline, or between one and its host.
+/// A link between two ranks of the pipeline, or between one and its host.
 struct Hop {
   Ticks latency = 0;
   std::int64_t bits_per_second = 0;
@@ -160,10 +160,10 @@ struct StepEnd {
   double optimizer = 0;
   [[nodiscard]] double seconds() const { return reduction + optimizer; }
 };
-/// Of a rank that holds these stages. The gradients' reduction, which after the last backward leaves the part that does not fit into its time, and at
-/// least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy and moments read and
-/// written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it holds: gradients
-/// cleared and scaled.
+/// Times at the step's end of a rank that holds these stages. The gradients' reduction, which after the last backward leaves the part that does
+/// not fit into its time, and at least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy
+/// and moments read and written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it
+/// holds: gradients cleared and scaled.
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
 /// Times in which fully sharded (ZeRO 3) parameters of one stage come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long one layer's passes take on a rank.
+// Time of one layer's passes on a rank.
 
 #include <array>
 
@@ -14,7 +14,7 @@ struct LayerTime {
   Found found = {};
 };
 
-/// Of the model's profile where it has one, else from the work on the hardware.
+/// Time of a layer from the model's profile where it has one, else from the work on the hardware.
 [[nodiscard]] LayerTime layer_time(const Setting& setting, const model::Layer& layer);
 [[nodiscard]] LayerTime embedding_time(const Setting& setting);
 /// Time of the last stage in addition to its layers: the final norm, and head and loss unless all stages share them.

@@ -10,8 +10,8 @@
 
 namespace pipeloom::estimate {
 
-/// Of the layer's `work`. Full: all. Selective: the parts that `modules` name, core attention where they name nothing, each part once. None: nothing.
-/// Collectives as often as in the forward.
+/// The part of the layer's `work` that runs again. Full: all. Selective: the parts that `modules` name, core attention where they name nothing,
+/// each part once. None: nothing. Collectives as often as in the forward.
 [[nodiscard]] model::Work recomputed_work(const model::Layer& layer, const model::Work& work,
                                           model::Recomputation recomputation,
                                           const std::vector<std::string>& modules);

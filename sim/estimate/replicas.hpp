@@ -1,6 +1,6 @@
 #pragma once
 
-// How many ranks hold the same parameters.
+// Numbers of ranks that hold the same parameters.
 
 #include <algorithm>
 

@@ -35,7 +35,7 @@ struct Link {
   double efficiency = 1;        ///< of the rate, that a long message reaches
 };
 
-/// Of the products' operands.
+/// Precision of the products' operands.
 enum class Precision : std::uint8_t { Bf16, Fp8 };
 inline constexpr std::size_t kPrecisions = 2;
 

@@ -36,7 +36,7 @@ struct MegatronLayout {
 
   /// The place where letter `letter` of a stage was read; after its last one, that of the | that ends the stage. Unknown for a layout that was made.
   [[nodiscard]] Where place(std::size_t stage, std::size_t letter = 0) const;
-  /// The same letters in the same stages, wherever they stood.
+  /// The same letters in the same stages, wherever they were read.
   friend bool operator==(const MegatronLayout& a, const MegatronLayout& b) { return a.stages == b.stages; }
 };
 

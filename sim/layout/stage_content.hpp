@@ -33,7 +33,7 @@ struct StageContent {
 /// first_layer[k]: the first decoder layer of stage k, the number of those before it.
 [[nodiscard]] std::vector<int> first_layers(const std::vector<StageContent>& contents);
 
-/// Whose module names, and whose rules.
+/// The framework whose module names and rules apply.
 enum class Framework : unsigned char { Torchtitan, Areal, Megatron };
 /// "torchtitan", "areal", "megatron".
 [[nodiscard]] std::string_view name_of(Framework framework);

@@ -34,7 +34,7 @@ namespace pipeloom {
 
 class MessageFlow;
 
-/// Which messages of a rank wait for each other. A queue serves batches (NCCL's groups) in the order in which the rank
+/// Disciplines: which messages of a rank wait for each other. A queue serves batches (NCCL's groups) in the order in which the rank
 /// posted them, one at a time; the messages of one batch run together.
 enum class QueueDiscipline : std::uint8_t {
   None,          ///< no message waits for another
@@ -136,7 +136,7 @@ struct CriticalChain {
   std::vector<MessageId> messages;
 };
 [[nodiscard]] CriticalChain critical_chain(const ProgramRun& run, const Program& program);
-/// Its entries.
+/// Entries of the critical chain.
 [[nodiscard]] std::vector<std::size_t> critical_entries(const ProgramRun& run, const Program& program);
 
 // From "these ranks wait in a Wait" to which rank waits for which. The inside of the program engine.

@@ -12,10 +12,8 @@
 namespace pipeloom {
 
 /// Scenarios 0 .. count - 1 of `seed`, drawn as Scenarios does or, where that does not support the schedule, as OpDraws. A link's share of the path
-/// is
-/// the time that its messages run, without the wait for others in a queue. `costs` are
-/// bound to the program's schedule. Throws as these do, and ScheduleError if the program hangs. REQUIRES: run_program() accepts the arguments; 0 <=
-/// count.
+/// is the time that its messages run, without the wait for others in a queue. `costs` are bound to the program's schedule. Throws as these do, and
+/// ScheduleError if the program hangs. REQUIRES: run_program() accepts the arguments; 0 <= count.
 [[nodiscard]] ScenarioTimes program_scenarios(const Program& program, const Costs& costs,
                                               const MessageRules& rules, const Noise& noise, int count,
                                               std::uint64_t seed);

@@ -25,7 +25,7 @@ enum class RootKind : std::uint8_t {
   Order,       ///< ranks had other work first, or too little in hand to fill the time
   Fill,        ///< the pipeline fills: nothing of the above, before the rank's first backward
   Drain,       ///< it drains: nothing of the above, after its last forward
-  Unexplained  ///< a rank stood still though the tensors were there: in measured runs, and where messages wait for each other
+  Unexplained  ///< a rank was idle though the tensors were there: in measured runs, and where messages wait for each other
 };
 inline constexpr std::size_t kRootKinds = 9;
 /// "slow-stage", "long-op", "message", "queueing", "memory", "order", "fill", "drain", "unexplained".
@@ -38,12 +38,12 @@ struct RootCause {
   KindSet kinds = {};    ///< SlowStage: of these ops
   Microbatch batch{-1};  ///< LongOp: their microbatch
   TickSum amount = {};
-  Rank from{-1};     ///< Message; Unexplained: the rank that stood still
+  Rank from{-1};     ///< Message; Unexplained: the rank that was idle
   Rank to{-1};       ///< Message; the same as `from` where it took time of the rank's own
   double ratio = 1;  ///< SlowStage: of their durations to the others'
   /// SlowStage, LongOp and Order: the op with the largest share, by index; LongOp over several stages: kNoOp.
   std::size_t op = kNoOp;
-  /// Of root_causes(): where the largest part of it lies, a span of that rank's.
+  /// Of root_causes(): the span that holds its largest part, by number in the rank's spans.
   std::size_t span = 0;
   Rank at{-1};
   static constexpr std::size_t kNoOp = ~std::size_t{0};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which rank runs which stage of a microbatch, and a number for every (stage, microbatch) pair.
+// The rank that runs a stage of a microbatch, and a number for every (stage, microbatch) pair.
 
 #include <cstddef>
 #include <cstdint>

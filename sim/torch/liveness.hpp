@@ -1,6 +1,6 @@
 #pragma once
 
-// How many activations are alive at once, and which buffer each could take: the rule of PyTorch 2.15.
+// Number of activations that are alive at once, and the buffer that each could take: the rule of PyTorch 2.15.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ struct Lifetime {
 struct RankLiveness {
   /// All lifetimes, in the order in which they begin.
   std::vector<Lifetime> lifetimes;
-  /// How many slots are needed: the most that are alive at once.
+  /// Number of slots needed: the most that are alive at once.
   std::int32_t slots = 0;
 };
 

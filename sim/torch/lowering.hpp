@@ -41,7 +41,7 @@ inline constexpr std::array<Target, 5> kAllTargets = {Target::Legacy, Target::V2
 /// n, PyTorch's default for the stages whose parameters are gathered at a time.
 inline constexpr int kMaxActiveStages = 3;
 
-/// How many distinct stages ahead a rank gathers, its residency window aside: PyTorch's unshard_lookahead.
+/// Number of distinct stages that a rank gathers ahead, its residency window aside: PyTorch's unshard_lookahead.
 struct Lookahead {
   enum class Kind : std::uint8_t {
     Full,  ///< as many as may be resident
@@ -68,7 +68,7 @@ struct LowerOptions {
   friend bool operator==(const LowerOptions&, const LowerOptions&) = default;
 };
 
-/// How many distinct stages the parts of a cell are of.
+/// Number of distinct stages among the parts of a cell.
 [[nodiscard]] int stages_of(std::span<const Action> cell);
 
 /// Why no release named by `options.target` can be asked for this; "" if it can.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which send meets which receive. PyTorch's messages carry no tags: of two ranks the n-th send of one meets the n-th receive of the
+// Pairing of sends and receives. PyTorch's messages carry no tags: of two ranks the n-th send of one meets the n-th receive of the
 // other, so an order of receives that is not the order of the sends hands tensors to the wrong stages, without an error.
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct SwappedMessage {
   std::size_t cell = 0;  ///< of the RECV in the row of `to`
 };
 
-/// At most one for each ordered pair of ranks, by `from`, then `to`. Messages that only one of the rows has are passed over: they
-/// never meet, which the dry run tells. REQUIRES: fits(lists, homes). O(actions log actions).
+/// The first mismatch of each ordered pair of ranks, by `from`, then `to`. Messages that only one of the rows has are passed over: they
+/// never meet, which the dry run finds. REQUIRES: fits(lists, homes). O(actions log actions).
 [[nodiscard]] std::vector<SwappedMessage> swapped_messages(const ActionLists& lists, const Homes& homes);
 
 /// "message 3 from rank 0 to rank 1 is sent as 0SEND_F2 and received as 2RECV_B0"; the count from 1.

@@ -131,7 +131,7 @@ class SendBudget {
     Node behind_wait = kNone;  // kNone: the wait ends its row
   };
 
-  /// Of a SEND, the RECV that meets it, or the wait for it.
+  /// Index of the message of a SEND, the RECV that meets it, or the wait for it.
   [[nodiscard]] std::size_t id_of(Action action) const {
     const ActionKind kind = action.kind();
     const bool forward = kind == ActionKind::SendForward || kind == ActionKind::RecvForward ||

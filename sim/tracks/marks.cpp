@@ -81,7 +81,7 @@ DrawnEntry TimelineIndex::with_joined(DrawnEntry entry) const {
   return entry;
 }
 
-/// In equal parts for its ops; the remainder goes to the first.
+/// Adds the entry's time in equal parts for its ops; the remainder goes to the first.
 void TimelineIndex::add_entry(BusyByKind& busy, const DrawnEntry& entry) const {
   const auto ops = timeline_->schedule->ops();
   const auto count = static_cast<Ticks>(entry.count);

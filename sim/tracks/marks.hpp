@@ -57,7 +57,7 @@ class TimelineIndex {
   explicit TimelineIndex(const Timeline& timeline, Lane lane = Lane::Work);
 
   [[nodiscard]] int ranks() const { return static_cast<int>(rows_.size()); }
-  /// How many entries a rank has.
+  /// Number of a rank's entries.
   [[nodiscard]] std::size_t size(Rank rank) const { return rows_[rank.at()].size; }
   /// REQUIRES: i < size(rank).
   [[nodiscard]] DrawnEntry entry(Rank rank, std::size_t i) const { return entry(rows_[rank.at()], i); }

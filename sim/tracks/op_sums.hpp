@@ -1,6 +1,6 @@
 #pragma once
 
-// How long a rank ran each kind of op in any stretch of time, to the tick.
+// Time that a rank ran each kind of op in any stretch of time, to the tick.
 
 #include <array>
 #include <cstddef>

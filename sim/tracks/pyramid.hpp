@@ -1,6 +1,6 @@
 #pragma once
 
-// How much of a row's time is taken, by channel (a kind of op, a direction of messages), at every scale.
+// Share of a row's time that is taken, by channel (a kind of op, a direction of messages), at every scale.
 //
 //   level l   cells of cell() * 2^l ticks, the first at the span's start; per cell a 16-bit share for every channel
 //

@@ -49,7 +49,7 @@ class Track {
   virtual void exact(std::size_t row, Ticks from, Ticks to, std::span<Ticks> out) const = 0;
 };
 
-/// The lowest and the highest that a level stood within a bin.
+/// The lowest and the highest value of a level within a bin.
 struct Extent {
   std::int64_t least = 0;
   std::int64_t most = 0;

@@ -27,7 +27,7 @@ inline constexpr TimeUnit kNano = TimeUnit::Unit;
 struct Context {
   const KeyRow& row;
   TimeUnit unit;
-  /// Of the value that a patch stores.
+  /// Place of the value that a patch stores.
   Where where = {};
 };
 
@@ -338,7 +338,7 @@ struct Table : Rows {
   static void read(cost::CostRows& member, const Value& value, const ReadContext& context);
 };
 
-/// How durations vary. The member is the whole CostSpec, which keeps the place too.
+/// Variation of durations. The member is the whole CostSpec, which keeps the place too.
 struct Noise : One<cost::CostSpec>, Unpatched {
   static const Form kForm;
   static constexpr KeyType kType = KeyType::Noise;
@@ -366,7 +366,7 @@ struct Recompute : One<RecomputeOption>, Unpatched {
   static std::string_view word(const RecomputeOption& member) { return member.on ? "full" : "none"; }
   static std::size_t hash(const RecomputeOption& member) { return member.on ? 1 : 0; }
 };
-/// Its modules: words separated by commas.
+/// Modules to recompute: words separated by commas.
 struct RecomputeModules : One<std::string>, Unpatched {
   static const Form kForm;
   static constexpr KeyType kType = KeyType::Text;
@@ -400,7 +400,7 @@ inline constexpr bool is_group = requires {
   Codec::kIsGroup;
 };
 
-/// Of keys that hold further keys.
+/// Form of keys that hold further keys.
 extern const Form kGroupForm;
 
 }  // namespace codec

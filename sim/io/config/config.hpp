@@ -19,7 +19,7 @@
 
 namespace pipeloom::io {
 
-/// Which keys an input gives, and where. Copies share the places.
+/// The keys that an input gives, and their places. Copies share the places.
 class GivenKeys {
  public:
   static constexpr std::size_t kMost = 128;

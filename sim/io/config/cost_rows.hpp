@@ -26,7 +26,7 @@ enum class RowNumber : unsigned char {
 [[nodiscard]] Document document_of_file(const Value& name, std::string_view key);
 /// True if a time in such a file has a unit. False for a file that cannot be read, for which rows_of_file() throws the reason.
 [[nodiscard]] bool file_has_time_literal(const Value& name);
-/// They as a JSON array.
+/// Writes the rows as a JSON array.
 void write_rows(TextWriter& out, const std::vector<cost::CostRow>& rows, TimeUnit unit);
 
 }  // namespace pipeloom::io

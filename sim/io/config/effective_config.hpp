@@ -39,7 +39,7 @@ void collect_origins(EffectiveConfig& config, const Config& given, const std::ve
 /// run. Options whose keys belong together (options.recompute) are one value. Names of files are relative to the working folder.
 [[nodiscard]] std::map<std::string, std::string> stated_keys(const Config& config);
 
-/// It as one line of JSON: the "config" key of a report.
+/// The configuration as one line of JSON: the "config" key of a report.
 [[nodiscard]] std::string effective_config_text(const EffectiveConfig& config);
 
 }  // namespace pipeloom::io

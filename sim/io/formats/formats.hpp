@@ -37,7 +37,7 @@ struct Exported {
   const IdleCells* idle_cells = nullptr;
   /// The actions of the file that the schedule was read from, if it said more than computations and they are to be kept.
   const ActionLists* actions = nullptr;
-  /// How a schedule is lowered where there are no actions.
+  /// Options to lower a schedule by where there are no actions.
   torch::LowerOptions lowering = {};
 };
 
@@ -52,7 +52,7 @@ struct Imported {
   std::shared_ptr<const ActionLists> actions = nullptr;
 };
 
-/// Of a report with its timeline.
+/// Bytes of a report with its timeline.
 inline constexpr int kReportBytesPerOp = 73;
 
 struct Format {
@@ -79,9 +79,9 @@ struct Format {
 
 /// Every format, in the order of formats.def.
 [[nodiscard]] const std::vector<Format>& all_formats();
-/// By name. Throws InputError suggesting the nearest and listing all.
+/// Finds a format by name. Throws InputError suggesting the nearest and listing all.
 [[nodiscard]] const Format& find_format(std::string_view name, const Where& where = {});
-/// By the longest matching extension of a path (".trace.json" before ".json"), in either case; null if none.
+/// Finds a format by the longest matching extension of a path (".trace.json" before ".json"), in either case; null if none.
 [[nodiscard]] const Format* format_by_extension(std::string_view path);
 /// The first readable format that recognises the text; null if none does.
 [[nodiscard]] const Format* format_by_content(std::string_view text);

@@ -52,7 +52,7 @@ class BadCell : public InputError {
   using InputError::InputError;
 };
 
-/// Which of a file's actions make a schedule.
+/// The actions of a file that make a schedule.
 enum class Wanted { ActionsOnly, Compute, Comms };
 
 /// Reads the cells of one file.
@@ -172,7 +172,7 @@ class CsvReader {
     warn(fmt::format("the type {} of a group, taken as OVERLAP_F_B,", suffix), cell);
   }
 
-  /// Like PyTorch: digits, a type, digits, and whatever follows is ignored; but we say so.
+  /// Like PyTorch: digits, a type, digits, and the rest is ignored; but with a warning.
   void read_action(std::string_view cell) {
     std::string_view text = cell;
     const auto stage = take_digits(text);

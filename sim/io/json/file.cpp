@@ -161,7 +161,7 @@ void require_writer(int fd, const std::string& path) {
 }  // namespace
 
 int open_to_read(const std::string& path) {
-  // Not waiting here is for named pipes; other files know no difference.
+  // Not waiting here is for named pipes; other files are opened the same way with it.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) throw InputError::cannot_read(path, std::strerror(errno));
   struct stat info {};
@@ -172,7 +172,7 @@ int open_to_read(const std::string& path) {
 
 int open_to_write(const std::string& path) {
   for (int i = 0; i < kTries; ++i) {
-    // Not waiting here is for named pipes: the call then fails if no program reads from them. Other files are opened as ever.
+    // Not waiting here is for named pipes: the call then fails if no program reads from them. Other files are opened the same way with it.
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() >= 0) {
       ::fcntl(file.get(), F_SETFL, 0);
@@ -224,7 +224,7 @@ void write_file(const std::string& path, Overwrite overwrite,
     return;
   }
   if (exists && overwrite == Overwrite::No) throw InputError::exists(path);
-  // Behind a symbolic link the file is replaced, not the link.
+  // If `path` is a symbolic link, the file that it leads to is replaced, not the link.
   std::error_code error;
   const std::string target = exists ? std::filesystem::canonical(path, error).string() : path;
   if (error) throw SystemError::cannot_write(path, error.message());

@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON as a tree that remembers where everything stood.
+// JSON as a tree that remembers the place of everything.
 //
 // Readers of configurations, schedules and suites walk this tree and can point at file:line:column for whatever they
 // refuse. Numbers keep their text, so that a decimal reaches the integer time axis without passing through a double.

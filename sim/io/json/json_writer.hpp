@@ -15,7 +15,7 @@
 
 namespace pipeloom::io {
 
-/// How a document looks. Levels count from 1: the outermost container is level 1.
+/// Layout of a document. Levels count from 1: the outermost container is level 1.
 struct JsonStyle {
   JsonSpelling spelling = JsonSpelling::Report;
   bool blanks =

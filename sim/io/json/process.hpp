@@ -24,7 +24,7 @@ class Temporary {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// Open for writing; the caller closes it.
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// It has its final name.
+  /// Keeps the file, which has its final name.
   void keep();
 
  private:

@@ -73,7 +73,7 @@ Program receives_ahead(std::shared_ptr<const Schedule> schedule, int entries) {
   return std::move(writer.out()).build();
 }
 
-/// Which message a RECV of a lowered row is.
+/// The message that a RECV of a lowered row is.
 class ReceiveNumbers {
  public:
   ReceiveNumbers(const Schedule& schedule, const MessageTable& messages, const torch::Homes& homes)

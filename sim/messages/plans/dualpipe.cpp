@@ -77,7 +77,7 @@ class DualPipeMessages {
   void add(MessageId message, bool is_send) {
     if (message != kNoMessage) pending_.push_back({message, is_send});
   }
-  /// Of the lane's next op of this direction.
+  /// Adds the message that the lane's next op of this direction needs.
   void receive(Direction direction, int number) {
     Lane& from = lane(direction, number);
     if (from.received < from.ops.size()) add(writer_.messages().needed_by(from.ops[from.received++]), false);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which receives must be posted so that untagged messages pair up. Private to sim/plans.
+// Receives that must be posted so that untagged messages pair up. Private to sim/plans.
 
 #include <cstddef>
 #include <vector>
