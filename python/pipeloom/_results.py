@@ -187,7 +187,10 @@ class Comparison:
                 files.append(run._write_input(str(own), run.title or f"run {i}"))
             if len(files) == 1:
                 return self.runs[0].table() if self.runs[0].simulated else repr(self.runs[0])
-            return _program.call(["compare", *files, "--color", "never"]).out.rstrip("\n")
+            said = _program.call(["compare", *files, "--color", "never"]).out.rstrip("\n")
+            for file, run in zip(files, self.runs, strict=True):
+                said = said.replace(file, run.title or Path(file).stem)
+            return said
 
     def __repr__(self) -> str:
         return self.text

@@ -14,15 +14,14 @@ namespace pipeloom::study {
 namespace {
 
 using estimate::Category;
-using estimate::Stage;
 using model::Pass;
 
 /// Ticks of a pass, of any stage.
 auto ticks_of(Pass pass) {
-  return [pass](const Stage& stage) { return stage.ticks[static_cast<std::size_t>(pass)]; };
+  return [pass](const estimate::Stage& stage) { return stage.ticks[static_cast<std::size_t>(pass)]; };
 }
 auto bytes_of(Category category) {
-  return [category](const Stage& stage) { return stage.bytes.of(category); };
+  return [category](const estimate::Stage& stage) { return stage.bytes.of(category); };
 }
 
 /// So many times a message's time two sends and two receives take in one group: between 1, where all go at the same time, and 2, where those of a way go
@@ -56,7 +55,7 @@ class Filler {
   cost::StageNumbers per_stage(const std::string& key, const Number& number) {
     cost::StageNumbers out;
     out.form = cost::StageNumbers::Form::Array;
-    for (const Stage& stage : out_.estimate.stages) out.array.push_back(number(stage));
+    for (const estimate::Stage& stage : out_.estimate.stages) out.array.push_back(number(stage));
     out.where = out_.config.place_of("costs.model");
     out.key = key;
     say(key);
@@ -71,9 +70,10 @@ class Filler {
   /// The halves of a stated backward follow from it; else B follows from both halves.
   void fill_durations() {
     if (shares_head(out_.setting)) {
-      fill_duration(OpKind::Output, "costs.output", [](const Stage& stage) { return stage.output_ticks; });
+      fill_duration(OpKind::Output, "costs.output",
+                    [](const estimate::Stage& stage) { return stage.output_ticks; });
       fill_duration(OpKind::OutputWeight, "costs.output_weight",
-                    [](const Stage& stage) { return stage.output_weight_ticks; });
+                    [](const estimate::Stage& stage) { return stage.output_weight_ticks; });
     }
     fill_duration(OpKind::Forward, "costs.forward", ticks_of(Pass::Forward));
     if (!is_given("costs.backward")) {
@@ -82,7 +82,7 @@ class Filler {
     }
     if (recomputes_all(out_.setting))
       fill_duration(OpKind::Recompute, "costs.recompute",
-                    [](const Stage& stage) { return stage.recomputed_ticks; });
+                    [](const estimate::Stage& stage) { return stage.recomputed_ticks; });
   }
 
   /// Times of stages are those of the first microbatch's documents; the whole model says how much longer the other microbatches take.
@@ -108,7 +108,7 @@ class Filler {
     setting.split.documents.assign(documents.begin(), documents.end());
     const estimate::Estimate found = estimate::estimate(setting, out_.config.costs.layers.counts);
     double sum = 0;
-    for (const Stage& stage : found.stages) {
+    for (const estimate::Stage& stage : found.stages) {
       for (const Pass pass : {Pass::Forward, Pass::BackwardInput, Pass::BackwardWeight})
         sum += static_cast<double>(ticks_of(pass)(stage));
       sum += static_cast<double>(stage.output_ticks + stage.output_weight_ticks);
@@ -189,7 +189,7 @@ class Filler {
   void fill_memory() {
     cost::MemorySpec& memory = out_.config.memory;
     const bool states_activations = is_given("memory.activation_bytes");
-    fill_bytes("memory.activation_bytes", memory.activation, [](const Stage& stage) {
+    fill_bytes("memory.activation_bytes", memory.activation, [](const estimate::Stage& stage) {
       return stage.bytes.of(Category::UntilInput) + stage.bytes.of(Category::UntilWeight);
     });
     if (!states_activations)
@@ -197,10 +197,11 @@ class Filler {
     else
       take_activations(memory);
     fill_bytes("memory.static_bytes", memory.static_bytes,
-               [](const Stage& stage) { return stage.bytes.fixed(); });
+               [](const estimate::Stage& stage) { return stage.bytes.fixed(); });
     fill_bytes("memory.logits_bytes", memory.logits, bytes_of(Category::Logits));
     if (recomputes_all(out_.setting))
-      fill_bytes("memory.stash_bytes", memory.stash, [](const Stage& stage) { return stage.stash; });
+      fill_bytes("memory.stash_bytes", memory.stash,
+                 [](const estimate::Stage& stage) { return stage.stash; });
     fill_limit(memory);
   }
   /// Stages hold the activations that the input states.
@@ -215,7 +216,7 @@ class Filler {
   }
   /// A copy moves the bytes that the forward holds: its stash where all of a stage's forwards run again, else its activations. Loading takes as long.
   void fill_copies() {
-    fill_duration(OpKind::Offload, "costs.offload", [this](const Stage& stage) {
+    fill_duration(OpKind::Offload, "costs.offload", [this](const estimate::Stage& stage) {
       const bool stashed = stage.stash > 0 && !out_.setting.keeps_some;
       const Bytes kept = stage.bytes.of(Category::UntilInput) + stage.bytes.of(Category::UntilWeight);
       return time_of(out_.estimate.host, stashed ? stage.stash : kept);
@@ -232,8 +233,8 @@ class Filler {
   /// Fills in the step's end of the rank that takes longest: under the barrier all wait for it.
   void fill_step_end() {
     for (int r = 0; r < placement_.ranks(); ++r) {
-      std::vector<const Stage*> stages;
-      for (const pipeloom::Stage stage : placement_.stages_of(Rank(r)))
+      std::vector<const estimate::Stage*> stages;
+      for (const Stage stage : placement_.stages_of(Rank(r)))
         stages.push_back(&out_.estimate.stages[stage.at()]);
       const estimate::StepEnd end = estimate::step_end(out_.setting, stages);
       if (end.seconds() > out_.step_end.seconds()) out_.step_end = end;

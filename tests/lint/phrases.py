@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Counts phrases that make a reader guess, in the product's comments, messages and pages. A count may only fall.
+
+    phrases.py [ROOT]
+
+Prints each phrase that occurs more often than MOST allows, with its places, and each that occurs less often, so that MOST is lowered in the same
+change. Exits 1 if there is any, 77 where ROOT is no git checkout.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from text_rules import listed_files
+
+# The rules that name phrases, recorded output, and the history would count themselves.
+LEFT_OUT = ("tests/", "findings/", "bench/", "python/tests/", "CHANGELOG.md")
+SUFFIXES = (".cpp", ".hpp", ".cu", ".def", ".py", ".md", ".sh")
+
+COMMENT = r'(?:^\s*(?://[/!<]*|#:?)|""")\s*'
+
+# phrase, what is counted, the most that is allowed, what says it better
+MOST = [
+    ("a comment that begins with 'What'", COMMENT + r"What\b", 0, "the thing's noun: 'The bytes of ..'"),
+    ("a comment that begins with 'Whether'", COMMENT + r"Whether\b", 0, "'True if ..'"),
+    ("nobody", r"\b[Nn]obody\b", 0, "the subject, or 'no caller', 'no rank'"),
+    ("whoever", r"\b[Ww]hoever\b", 0, "'the caller', 'the reader', 'a user who'"),
+    ("come to", r"\bcomes? to\b", 0, "'is', 'gives', 'reaches'"),
+    ("stand", r"\bstands?\b", 0, "'is', 'waits', 'has'"),
+    ("behind", r"\bbehind\b", 0, "'after' in time, 'later in the queue'"),
+    ("besides", r"\b[Bb]esides\b", 0, "'and', 'also', 'other than'"),
+    ("so many", r"\bso many\b", 0, "'that number of', or name the number"),
+    ("what comes of it", r"\bwhat comes? of\b", 0, "'the result'"),
+]
+
+
+def places(root, pattern):
+    """file:line of every occurrence, as text."""
+    out = []
+    for name in listed_files(root) or []:
+        if name.startswith(LEFT_OUT) or not name.endswith(SUFFIXES) or not (root / name).is_file():
+            continue
+        text = (root / name).read_text(encoding="utf-8", errors="replace")
+        out += [f"{name}:{text.count(chr(10), 0, found.end()) + 1}" for found in re.finditer(pattern, text, re.M)]
+    return out
+
+
+def violations(root, most=None):
+    """Phrases whose count is not what the table says, as text."""
+    out = []
+    for phrase, pattern, allowed, better in MOST if most is None else most:
+        found = places(root, pattern)
+        if len(found) > allowed:
+            out.append(f"{phrase}: {len(found)} times, {allowed} are allowed; write {better}\n  " + "\n  ".join(found))
+        elif len(found) < allowed:
+            out.append(f"{phrase}: {len(found)} times, and the table still allows {allowed}; lower it to {len(found)}")
+    return out
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    if listed_files(root) is None:
+        print("phrases.py: no git checkout, nothing to count")
+        return 77
+    found = violations(root)
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
