@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "study/calibrate/costs_file.hpp"
-#include "study/calibrate/measurements.hpp"
+#include "study/calibrate/calibrate.hpp"
 #include "study/explain/robust.hpp"
 #include "study/run/evaluate.hpp"
 #include "tests/support/planted.hpp"
@@ -147,9 +146,10 @@ struct CostsOff {
 };
 
 CostsOff costs_off(const Timeline& measured) {
-  const study::calibrate::Measurements found = study::calibrate::measure(measured);
+  const study::calibrate::Calibration calibration = study::calibrate::calibrate(measured);
+  const study::calibrate::Measurements& found = calibration.measured;
   io::Config config;
-  config.costs = study::calibrate::costs_of(found);
+  config.costs = calibration.costs;
   Limits limits;
   limits.critical_path_entries = 0;
   limits.bound_entries = 0;

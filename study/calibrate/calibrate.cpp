@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/tick_sum.hpp"
 #include "study/calibrate/costs_file.hpp"
 #include "study/explain/amounts.hpp"
 #include "study/run/evaluate.hpp"
@@ -102,7 +103,7 @@ Replay replay_of(const Timeline& timeline, const Measurements& measured, const c
   Replay out;
   out.measured = cost::sample_of(measured.waits.step_times).median;
   out.simulated = span_of(run.timeline).length();
-  out.residuals = residuals_of(timeline, run.timeline, measured.waits.between);
+  out.residuals = residuals_of(timeline, run.timeline, costs.entry - measured.constant);
   out.explanation = explained(run, timeline);
   return out;
 }
@@ -129,6 +130,45 @@ std::optional<cost::CostSpec> with_model(const Timeline& timeline, Ticks measure
   }
   costs.transfer.link.latency = least;
   return costs;
+}
+
+Ticks mean_step(const Waits& waits) {
+  TickSum sum;
+  for (const Ticks step : waits.step_times) sum += TickSum::times(step, 1);
+  return static_cast<Ticks>(sum.value() / static_cast<std::int64_t>(waits.step_times.size()));
+}
+
+/// Of pauses that differ from op to op and from step to step the means do not add up to the step: ranks wait for the one that paused longest. `entry` is then as
+/// long as makes the simulated step the mean one. Throws as evaluate_schedule() does.
+void fit_pauses(const Timeline& timeline, Calibration& calibration) {
+  constexpr double kNear = 0.001;
+  constexpr double kFar = 0.05;
+  const Waits& waits = calibration.measured.waits;
+  if (!waits.uneven || timeline.steps < 2 || timeline.start.size() > kMostExplained) return;
+  const Ticks mean = mean_step(waits);
+  cost::CostSpec costs = calibration.costs;
+  const auto off = [&](Ticks entry) {
+    costs.entry = entry;
+    return span_of(simulated(timeline, costs).timeline).length() - mean;
+  };
+  const Ticks before = off(calibration.costs.entry);
+  const auto part = std::abs(static_cast<double>(before)) / static_cast<double>(mean);
+  if (part < kNear || part > kFar) return;
+  // One op at least takes `entry` of the step.
+  Ticks least = before < 0 ? calibration.costs.entry : calibration.measured.constant;
+  Ticks most = before < 0 ? calibration.costs.entry - before : calibration.costs.entry;
+  if (off(least) > 0) return;
+  while (most - least > 1) {
+    const Ticks middle = least + (most - least) / 2;
+    (off(middle) <= 0 ? least : most) = middle;
+  }
+  calibration.warnings.push_back(fmt::format(
+      "pauses between ops are uneven ({} in the mean, steps {} apart): `entry` is {}, with which the "
+      "simulated "
+      "step is the mean one, and a single step may be as far from it as these are",
+      time_text(waits.between, timeline.unit),
+      time_text(cost::sample_of(waits.step_times).spread, timeline.unit), time_text(least, timeline.unit)));
+  calibration.costs.entry = least;
 }
 
 /// What lies between most entries that stand back to back and send or receive.
@@ -193,6 +233,7 @@ void try_other_models(const Timeline& timeline, Calibration& calibration) {
 
 void replay(const Timeline& timeline, Calibration& calibration) {
   try {
+    fit_pauses(timeline, calibration);
     calibration.replay = replay_of(timeline, calibration.measured, calibration.costs);
   } catch (const ScheduleError& error) {
     calibration.warnings.push_back(fmt::format("the order that ran cannot be simulated: {}", error.what()));

@@ -176,6 +176,20 @@ Ticks between_any(const Gaps& found, bool often) {
   return without ? std::max<Ticks>(0, std::min(*without, most)) : 0;
 }
 
+/// Whether gaps come to much more than as many of their medians do: then ranks lose more by them than the mean of one says, for whoever waits loses the longest.
+bool are_uneven(const Gaps& found) {
+  constexpr double kMuchMore = 1.1;
+  double all = 0;
+  double medians = 0;
+  for (const auto& [name, gaps] : found) {
+    const Ticks median = sample_of(gaps).median;
+    if (median <= 0 || gaps.size() < kFewest) continue;
+    medians += static_cast<double>(median) * static_cast<double>(gaps.size());
+    for (const Ticks gap : gaps) all += static_cast<double>(gap);
+  }
+  return all > kMuchMore * medians;
+}
+
 /// A rank that is idle for longer than this was not only between two entries.
 Ticks longest_gap(const Gaps& found) {
   std::vector<Ticks> all;
@@ -213,6 +227,7 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
   const bool often = pauses_often(gaps, steps.size());
   out.between = between_any(gaps, often);
   out.rank_time = time_per_message(gaps, often, out.between);
+  out.uneven = out.between > 0 && are_uneven(gaps);
   const Ticks longest = longest_gap(gaps);
   for (auto& [name, found] : gaps) {
     const auto& [before, after, messages] = name;

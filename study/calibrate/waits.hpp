@@ -45,6 +45,7 @@ struct ClockFit {
 
 struct Waits {
   Ticks between = 0;    ///< g
+  bool uneven = false;  ///< single gaps are so much longer that their mean is not what most of them are
   Ticks rank_time = 0;  ///< tau
   std::vector<BackToBack> back_to_back = {};
   std::vector<LinkLatency> links = {};

@@ -1,6 +1,7 @@
 #include "study/explain/clocks.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pipeloom::study::explain {
 namespace {
@@ -70,6 +71,21 @@ Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
     clocks.offset.assign(static_cast<std::size_t>(wiring.ranks), 0);
   }
   return clocks;
+}
+
+bool are_apart(const Wiring& wiring, const std::vector<Ticks>& added, Ticks small) {
+  constexpr double kSame = 0.1;
+  std::vector<Ticks> latency(wiring.links.size(), 0);
+  for (const Message& message : wiring.messages)
+    latency[message.link] = std::max(latency[message.link], message.latency);
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (latency[i] + added[i] >= -small) continue;
+    const std::size_t back = opposite(wiring, i);
+    if (back < added.size() && std::abs(static_cast<double>(added[i] + added[back])) <=
+                                   kSame * std::abs(static_cast<double>(added[i])))
+      return true;
+  }
+  return false;
 }
 
 void align(const Wiring& wiring, const Clocks& clocks, std::vector<MeasuredStep>& steps) {

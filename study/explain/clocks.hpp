@@ -24,6 +24,10 @@ struct Clocks : ClockOffsets {
 [[nodiscard]] Clocks find_clocks(const Wiring& wiring, const std::vector<MeasuredStep>& steps,
                                  Ticks rank_time, bool known_apart = false);
 
+/// Whether links, [link] what each adds to the predicted latency, are faster one way than a message can be by more than `small`, and slower the other way by as much: the time that
+/// messages take of ranks hid that the clocks are not one.
+[[nodiscard]] bool are_apart(const Wiring& wiring, const std::vector<Ticks>& added, Ticks small);
+
 /// Takes the offsets off, and lets every step begin at 0.
 void align(const Wiring& wiring, const Clocks& clocks, std::vector<MeasuredStep>& steps);
 

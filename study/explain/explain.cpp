@@ -77,7 +77,9 @@ class Explainer {
   void tell(double share) const {
     if (goes_on_ && !goes_on_(share)) throw Stopped();
   }
+  void set_clocks(bool known_apart);
   void find();
+  void find_waits();
   void find_pauses_and_hiccups();
   void drop_cancelled();
   [[nodiscard]] Ticks left_unexplained(const Findings& findings) const;
@@ -133,15 +135,25 @@ Explainer::Explainer(const Predicted& predicted, const Timeline& measured, const
   if (as_predicted_) return;
   findings_.waits.rank_time =
       find_rank_time(wiring_, steps_, {{.times = times_, .order = order_}}, predicted.rank_time);
-  const Clocks clocks = find_clocks(wiring_, steps_, findings_.waits.rank_time);
+  set_clocks(false);
+}
+
+void Explainer::set_clocks(bool known_apart) {
+  const Clocks clocks = find_clocks(wiring_, steps_, findings_.waits.rank_time, known_apart);
   align(wiring_, clocks, steps_);
   out_.clocks_apart = clocks.apart;
   out_.clock_offset = clocks.offset;
-  if (clocks.apart) out_.warnings.push_back(clock_warning(clocks.uncertain, measured.unit));
+  if (!clocks.apart) return;
+  out_.warnings.push_back(clock_warning(clocks.uncertain, out_.unit));
   for (const Rank rank : clocks.loose)
-    if (clocks.apart)
-      out_.warnings.push_back(fmt::format(
-          "nothing ties the clock of rank {} to that of rank 0: it is taken as it is", rank.value()));
+    out_.warnings.push_back(fmt::format(
+        "nothing ties the clock of rank {} to that of rank 0: it is taken as it is", rank.value()));
+}
+
+void Explainer::find_waits() {
+  gaps_ = find_gaps(wiring_, base_, steps_, findings_.waits.rank_time);
+  findings_.waits.links.clear();
+  find_links(wiring_, base_, steps_, gaps_, findings_.waits);
 }
 
 void Explainer::find() {
@@ -155,8 +167,12 @@ void Explainer::find() {
     findings_.reordered = findings_.reordered || step.reordered;
   }
   findings_.ops = find_op_causes(wiring_, duration, measured);
-  gaps_ = find_gaps(wiring_, base_, steps_, findings_.waits.rank_time);
-  find_links(wiring_, base_, steps_, gaps_, findings_.waits);
+  find_waits();
+  if (!out_.clocks_apart &&
+      are_apart(wiring_, added_of(wiring_, findings_.waits.links, ~std::uint64_t{0}), small_wait(steps_))) {
+    set_clocks(true);
+    find_waits();
+  }
   keep_largest(findings_.waits.links, [](const LinkCause& link) { return std::abs(link.added); });
   find_pauses_and_hiccups();
   drop_cancelled();

@@ -14,8 +14,9 @@ namespace {
 constexpr double kSmallestPart = 0.05;  // of a usual op
 constexpr double kSpreads = 5;          // of single ops
 constexpr double kSpreadsOfGap = 12;
-constexpr double kSpreadsOfLatency = 5;  // e^(3 * 0.3) is 1 + 4.9 * 0.3
-constexpr double kMostGaps = 0.1;        // of a rank's entries
+constexpr double kSpreadsOfLatency = 5;
+constexpr double kMostJitter = 0.35;  // of logs: what is wider is no jitter of a latency
+constexpr double kMostGaps = 0.1;     // of a rank's entries
 
 /// What an entry's duration and start have too much.
 struct Excess {
@@ -60,7 +61,10 @@ std::vector<Ticks> usual_lateness(const Wiring& wiring, const WaitFindings& wait
     for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
       const Message& message = wiring.messages[i];
       const auto latency = static_cast<double>(message.latency + added[message.link]);
-      lateness[e] = std::max<Ticks>(lateness[e], std::llround(kSpreadsOfLatency * waits.jitter * latency));
+      const double jitter = waits.jitter[message.link];
+      const double late =
+          std::max(std::expm1(kSpreadsOfLatency * std::min(jitter, kMostJitter)), kSpreadsOfLatency * jitter);
+      lateness[e] = std::max<Ticks>(lateness[e], std::llround(late * latency));
     }
   return lateness;
 }

@@ -21,9 +21,18 @@ constexpr double kMadeUp = 1.2;       // of a pause: ranges that end early are n
 constexpr double kMostAlike = 0.75;   // of the ranks
 
 struct Found {
-  std::vector<double> free;   // before entries without messages
-  std::vector<double> early;  // before those whose messages were there long before
+  std::vector<double> free;                      // before entries without messages
+  std::vector<std::pair<Ticks, double>> before;  // for how long messages were there, and the gap
 };
+
+/// The gaps before entries whose messages were there longest: those of slow links came later than the others.
+std::vector<double> earliest(std::vector<std::pair<Ticks, double>> before) {
+  std::sort(before.rbegin(), before.rend());
+  before.resize(std::min(before.size(), std::max(kFewest, before.size() / 2)));
+  std::vector<double> gaps;
+  for (const auto& of : before) gaps.push_back(of.second);
+  return gaps;
+}
 
 /// When the rank of an entry is free for it.
 std::optional<Ticks> free_at(const Wiring& wiring, const MeasuredStep& step, std::size_t e, Ticks tau) {
@@ -39,17 +48,21 @@ std::vector<Found> gaps_of_ranks(const Wiring& wiring, const Residuals& base,
     for (std::size_t e = 0; e < wiring.entries(); ++e) {
       const std::optional<Ticks> free = free_at(wiring, step, e, tau);
       if (!free) continue;
-      bool early = true;
+      Ticks least =
+          kMaxTicks;  // that a message was there before the rank was free, beyond what makes it early
       for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i) {
         const Message& message = wiring.messages[i];
         const Ticks there = step.times.end[message.producer] + tau * wiring.sends[message.producer] +
                             message.latency + std::max(message.latency, small);
-        early = early && there <= *free;
+        least = std::min(least, *free - there);
       }
       Found& of = found[wiring.rank[e].at()];
       const bool alone = wiring.message_begin[e] == wiring.message_begin[e + 1];
       const Ticks gap = step.times.start[e] - tau * wiring.receives[e] - base.late[e] - *free;
-      if (early) (alone ? of.free : of.early).push_back(static_cast<double>(gap));
+      if (alone)
+        of.free.push_back(static_cast<double>(gap));
+      else if (least >= 0)
+        of.before.emplace_back(least, static_cast<double>(gap));
     }
   return found;
 }
@@ -133,7 +146,7 @@ std::vector<RankGaps> find_gaps(const Wiring& wiring, const Residuals& base,
   const auto usual = static_cast<double>(usual_time(steps));
   std::vector<RankGaps> out;
   for (Found& of : gaps_of_ranks(wiring, base, steps, rank_time, std::llround(kSmallWait * usual)))
-    out.push_back(rank_gaps(of.free.size() >= kFewest ? std::move(of.free) : std::move(of.early),
+    out.push_back(rank_gaps(of.free.size() >= kFewest ? std::move(of.free) : earliest(std::move(of.before)),
                             kSmallWait * usual, kTinyPart * usual));
   return out;
 }

@@ -137,14 +137,6 @@ double usual_spread(const std::vector<LinkSamples>& links) {
   return median_of(spreads);
 }
 
-/// What single latencies of this link spread by: as those of all do, or as its own where these lie much closer together: what makes messages
-/// late by a time, not by a part, leaves a slow link's as close as others'.
-double spread_for(const LinkSamples& link, double usual) {
-  constexpr double kCloser = 0.3;
-  const auto own = spread_of(link);
-  return own && *own < kCloser * usual ? *own : usual;
-}
-
 /// Messages that nobody waited for are the early ones: the median of the others alone is too late. The likeliest median of latencies
 /// whose logs spread by `spread`, where `bounds` say of some no more than that they were not longer.
 double likeliest_median(const std::vector<double>& latencies, const std::vector<double>& bounds,
@@ -195,14 +187,28 @@ bool is_refuted(const LinkSamples& link, double value, double small) {
   return value + link.latency > kMost * earliest + 5 * small;
 }
 
-Added added_by(const LinkSamples& link, double spread, double small, std::size_t least_due) {
-  Added added;
-  if (link.due.size() < least_due) return added;
+/// Of the messages that were waited for those that chance alone may have made as late as they are over the earliest of all.
+std::vector<double> cluster_of(const LinkSamples& link, double spread, double small) {
   const double whole = std::max(median_of(link.waited) + link.latency, 0.0);
   const double width = std::max(small, 8 * spread * whole);
   std::vector<double> cluster;
   for (const double late : link.waited)
     if (late <= link.smallest + width) cluster.push_back(late);
+  return cluster;
+}
+
+/// What single latencies of this link spread by: as those of all do, or as its own where these lie much closer together: what makes messages
+/// late by a time, not by a part, leaves a slow link's as close as others'. A few that are close to each other and far from the rest are so by chance.
+double spread_for(const LinkSamples& link, double usual, double small) {
+  constexpr double kCloser = 0.3;
+  const auto own = spread_of(link);
+  if (!own || *own >= kCloser * usual) return usual;
+  return 2 * cluster_of(link, *own, small).size() >= link.waited.size() ? *own : usual;
+}
+
+Added added_by(const LinkSamples& link, double spread, double small) {
+  Added added;
+  const std::vector<double> cluster = cluster_of(link, spread, small);
   if (cluster.empty() || (cluster.size() == 1 && link.waited.size() > 1)) return added;
   added.known = true;
   added.value = spread > kJittery ? jittery_value(link, cluster, spread) : median_of(cluster);
@@ -217,6 +223,38 @@ bool agree(const Added& a, const Added& b, double small) {
   const double error = 3 * std::hypot(a.error, b.error);
   return std::abs(a.value - b.value) <=
          std::max({5 * small, error, 0.02 * std::max(std::abs(a.value), std::abs(b.value))});
+}
+
+/// What messages must show.
+struct LeastShown {
+  double small = 0;     ///< ticks
+  std::size_t due = 0;  ///< messages
+};
+
+/// [link]. A link whose messages always found a busy rank when they were due is slow if it is by as much as that of the other direction, and the rank does not pause: what stops
+/// ranks does not do that.
+std::vector<Added> added_by_links(const Wiring& wiring, const std::vector<LinkSamples>& samples,
+                                  const std::vector<RankGaps>& gaps, const std::vector<double>& jitter,
+                                  const LeastShown& least) {
+  constexpr std::size_t kFewest = 3;
+  std::vector<Added> added;
+  std::vector<Added> busy;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Added all = added_by(samples[i], jitter[i], least.small);
+    const bool is_due = samples[i].due.size() >= least.due;
+    added.push_back(is_due ? all : Added{});
+    busy.push_back(is_due || gaps[wiring.links[i].to.at()].paused ? Added{} : all);
+  }
+  const std::vector<Added> due = added;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::size_t back = opposite(wiring, i);
+    if (!busy[i].known || busy[i].value <= 0 || back >= samples.size()) continue;
+    const bool both =
+        busy[back].known && std::min(samples[i].waited.size(), samples[back].waited.size()) >= kFewest;
+    const Added& other = both ? busy[back] : due[back];
+    if (other.known && other.value > 0 && agree(busy[i], other, least.small)) added[i] = busy[i];
+  }
+  return added;
 }
 
 /// One cause for all links, if nearly all agree.
@@ -242,6 +280,16 @@ std::optional<LinkCause> common_cause(const std::vector<Added>& added, double sm
 }
 
 }  // namespace
+
+std::size_t opposite(const Wiring& wiring, std::size_t link) {
+  const Link back{wiring.links[link].to, wiring.links[link].from};
+  return static_cast<std::size_t>(std::find(wiring.links.begin(), wiring.links.end(), back) -
+                                  wiring.links.begin());
+}
+
+Ticks small_wait(const std::vector<MeasuredStep>& steps) {
+  return std::llround(kSmallPart * static_cast<double>(usual_time(steps)));
+}
 
 Ticks usual_time(const std::vector<MeasuredStep>& steps) {
   std::vector<double> times;
@@ -290,7 +338,7 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
   if (!found || !before) return rank_time;
   const auto known = static_cast<double>(rank_time);
   const double value = std::max(0.0, known + *found - *before);
-  const double small = kSmallPart * static_cast<double>(usual_time(steps));
+  const auto small = static_cast<double>(small_wait(steps));
   return std::abs(value - known) < small ? rank_time : std::llround(value);
 }
 
@@ -298,12 +346,12 @@ void find_links(const Wiring& wiring, const Residuals& base, const std::vector<M
                 const std::vector<RankGaps>& gaps, WaitFindings& waits) {
   std::vector<LinkSamples> samples = take_samples(wiring, base, steps, gaps, waits.rank_time);
   waits.after_wait = take_pauses(wiring, samples, gaps);
-  const double small = kSmallPart * static_cast<double>(usual_time(steps));
+  const auto small = static_cast<double>(small_wait(steps));
   const double spread = usual_spread(samples);
-  std::vector<Added> added;
-  for (const LinkSamples& link : samples)
-    added.push_back(added_by(link, spread_for(link, spread), small, (steps.size() + 1) / 2));
-  waits.jitter = spread;
+  waits.jitter.clear();
+  for (const LinkSamples& link : samples) waits.jitter.push_back(spread_for(link, spread, small));
+  std::vector<Added> added =
+      added_by_links(wiring, samples, gaps, waits.jitter, {small, (steps.size() + 1) / 2});
   std::vector<LinkCause>& causes = waits.links;
   if (const auto common = common_cause(added, small)) {
     causes.push_back(*common);
@@ -320,9 +368,7 @@ void find_links(const Wiring& wiring, const Residuals& base, const std::vector<M
                     .both_ways = false,
                     .added = std::llround(added[i].value),
                     .sd = added[i].error};
-    const Link back{wiring.links[i].to, wiring.links[i].from};
-    const auto other = static_cast<std::size_t>(std::find(wiring.links.begin(), wiring.links.end(), back) -
-                                                wiring.links.begin());
+    const std::size_t other = opposite(wiring, i);
     if (other < added.size() && added[other].known && added[other].value != 0 &&
         agree(added[i], added[other], small)) {
       cause.both_ways = true;

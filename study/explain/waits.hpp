@@ -36,12 +36,18 @@ struct RankGaps {
 struct WaitFindings {
   Ticks rank_time = 0;
   std::vector<LinkCause> links;
-  double jitter = 0;                   ///< how far single latencies spread, as a part of them
+  std::vector<double> jitter = {};     ///< [link]: how far single latencies spread, as a part of them
   std::vector<Ticks> after_wait = {};  ///< [rank]: what it pauses after a wait as well as between entries
 };
 
 /// An entry's usual time: the scale that small and large are measured with.
 [[nodiscard]] Ticks usual_time(const std::vector<MeasuredStep>& steps);
+
+/// Less is no time of a message: 0.2 % of that.
+[[nodiscard]] Ticks small_wait(const std::vector<MeasuredStep>& steps);
+
+/// The link of the other direction; the number of links if there is none.
+[[nodiscard]] std::size_t opposite(const Wiring& wiring, std::size_t link);
 
 /// The time that a message takes of a rank: the smallest gaps between entries that stand back to back. `rank_time` is the predicted one;
 /// what the predicted times have besides (ranks that block) is taken off.

@@ -25,6 +25,7 @@ constexpr double kPriceOfSpread =
 constexpr std::array kCostSigmas = {0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.055, 0.08};
 constexpr std::size_t kImproved = 3;  // of these spreads
 constexpr std::size_t kMostCauses = 8;
+constexpr double kSpeaks = 1;  // of a loss: a cell whose loss changes by less says nothing
 
 /// Means of cells with the microbatches' causes taken off, and the spread of entries around them.
 void take_means(Search& search, std::span<const OpCause> of_cells, std::span<const OpCause> of_microbatches) {
@@ -53,8 +54,9 @@ void take_means(Search& search, std::span<const OpCause> of_cells, std::span<con
 /// One state of the search on cells.
 struct Fit {
   std::vector<OpCause> causes;
-  std::vector<double> left;  // [cell]: mean - log of the causes
-  double score = 0;          // less is better
+  std::vector<double> left;        // [cell]: mean - log of the causes
+  double score = 0;                // less is better
+  std::vector<OpSet> barred = {};  // may not be added
 };
 
 /// Normal equations of the sizes of causes, cells that no cause can explain left out.
@@ -80,6 +82,8 @@ struct CellSearch {
   [[nodiscard]] double loss(double left, std::size_t c) const {
     return std::min(left * left / variance[c], kMostPerCell);
   }
+  /// Whether no more of the entries that the i-th cause covers speak against it than for it: single long ops among few do not make a cause.
+  [[nodiscard]] bool is_supported(const Fit& fit, std::size_t i) const;
   void rate(Fit& fit) const {
     fit.score = 0;
     fit.left.resize(search.cells.size());
@@ -224,12 +228,27 @@ double CellSearch::gain_of_added(const Fit& fit, const Candidate& candidate, OpC
   return gain;
 }
 
+bool CellSearch::is_supported(const Fit& fit, std::size_t i) const {
+  std::vector<OpCause> others = fit.causes;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+  double support = 0;
+  for (std::size_t c = 0; c < search.cells.size(); ++c) {
+    if (search.cells[c].count == 0) continue;
+    const double without =
+        search.cells[c].mean - log_factor_of(*search.wiring, search.cells[c].first, others);
+    const double less = loss(without, c) - loss(fit.left[c], c);
+    if (std::abs(less) > kSpeaks) support += less > 0 ? search.cells[c].count : -search.cells[c].count;
+  }
+  return support >= 0;
+}
+
 std::optional<OpCause> CellSearch::best_addition(const Fit& fit) const {
   std::optional<OpCause> best;
   double best_gain = 0;
   for (const Candidate& candidate : search.of_cells) {
     const auto taken = [&](const OpCause& cause) { return cause.ops == candidate.ops; };
     if (std::any_of(fit.causes.begin(), fit.causes.end(), taken)) continue;
+    if (std::find(fit.barred.begin(), fit.barred.end(), candidate.ops) != fit.barred.end()) continue;
     for (const bool is_added : {false, true}) {
       if (is_added && candidate.alike) continue;
       OpCause cause = candidate.cause(is_added);
@@ -244,27 +263,39 @@ std::optional<OpCause> CellSearch::best_addition(const Fit& fit) const {
 }
 
 void CellSearch::add_while_it_pays(Fit& fit) const {
+  const std::vector<OpSet> barred = fit.barred;
   while (fit.causes.size() < kMostCauses) {
     const auto cause = best_addition(fit);
-    if (!cause) return;
+    if (!cause) break;
     Fit more = fit;
     more.causes.push_back(*cause);
     refit(more);
-    if (more.score >= fit.score) return;
-    fit = std::move(more);
+    if (more.score >= fit.score) break;
+    if (is_supported(more, more.causes.size() - 1))
+      fit = std::move(more);
+    else
+      fit.barred.push_back(cause->ops);
   }
+  fit.barred = barred;
 }
 
-/// Takes one or two causes out and looks what fits instead. True if that is better.
+/// Takes one or two causes out and looks what fits instead, also where the first of them may not come back: what is faster by as much as what holds it is
+/// slower is only the rest of that. True if that is better.
 bool CellSearch::leave_out(Fit& fit) const {
   const std::size_t n = fit.causes.size();
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j) {
       Fit less;
       for (std::size_t k = 0; k < n; ++k)
         if (k != i && k != j) less.causes.push_back(fit.causes[k]);
+      const bool is_rest = fit.causes[i].size() * fit.causes[j].size() < 0;
+      if (is_rest)
+        less.barred.push_back(fit.causes[i].ops);
+      else if (j < i)
+        continue;
       refit(less);
       add_while_it_pays(less);
+      less.barred.clear();
       if (less.score >= fit.score - 1e-6) continue;
       fit = std::move(less);
       return true;
@@ -288,7 +319,7 @@ bool CellSearch::exchange(Fit& fit) const {
         other.causes[i] = candidate.cause(is_added);
         other.causes[i].set_size(fit.causes[i].size());
         refit(other);
-        if (other.score >= fit.score - 1e-6) continue;
+        if (other.score >= fit.score - 1e-6 || !is_supported(other, i)) continue;
         fit = std::move(other);
         return true;
       }
@@ -393,10 +424,18 @@ double EntrySearch::gain(const Candidate& candidate, OpCause& cause) const {
   double gain = -kPrice - std::log(static_cast<double>(search.of_entries.size())) -
                 (cause.ops.kind ? kPriceOfKind : 0) - kPriceOfSize * std::abs(cause.log_factor) -
                 (cause.log_factor < 0 ? kPriceOfFaster : 0);
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    for (const double log_left : left[candidate.covers[i].index])
-      gain += (loss(log_left) - loss(log_left - of_whole(cause.log_factor, parts[i]))) / 2;
-  return gain;
+  int support = 0;
+  int entries = 0;  // that speak for it: a single one lost some time
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const int before = support;
+    for (const double log_left : left[candidate.covers[i].index]) {
+      const double less = loss(log_left) - loss(log_left - of_whole(cause.log_factor, parts[i]));
+      gain += less / 2;
+      if (std::abs(less) > kSpeaks) support += less > 0 ? 1 : -1;
+    }
+    entries += support > before ? 1 : 0;
+  }
+  return support < 0 || entries < 2 ? -1 : gain;
 }
 
 /// The causes of microbatches, from the start: greedy, each on what those before leave.

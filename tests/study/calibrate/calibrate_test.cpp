@@ -289,6 +289,29 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("pauses of a collector are in every entry, so that the step is the mean one", "[calibrate]") {
+  constexpr Ticks kMicrosecond = 1'000'000;
+  int fitted = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const test::PlantedRun run = test::plant(seed, {.sigma = 0.003,
+                                                    .causes = 0,
+                                                    .steps = 5,
+                                                    .launch = 50 * kMicrosecond,
+                                                    .least_latency = 20 * kMicrosecond,
+                                                    .most_latency = 80 * kMicrosecond,
+                                                    .collections = 0.01});
+    const Calibration found = calibrate(run.measured);
+    double mean = 0;
+    for (const Ticks step : found.measured.waits.step_times) mean += static_cast<double>(step) / 5;
+    INFO("seed " << seed << ", " << run.shape);
+    REQUIRE(found.replay);
+    CHECK(std::abs(static_cast<double>(found.replay->simulated) / mean - 1) < 0.005);
+    fitted += found.costs.entry != found.measured.waits.between ? 1 : 0;
+  }
+  // The mean pause before each of them is not enough: ranks wait for the one that was stopped.
+  CHECK(fitted >= 3);
+}
+
 TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {
   const ScheduleIn schedule = made("1f1b", {.ranks = 4, .microbatches = 4});
   const Calibration found = calibrate(timeline_of(schedule, ""), {.layers = {8, 8, 8, 7}});
