@@ -8,8 +8,12 @@
 #include "study/explain/explain.hpp"
 #include "support/catch.hpp"
 
-namespace pipeloom::test {
+namespace pipeloom::planted_test {
 namespace {
+
+using test::plant;
+using test::PlantedRun;
+using test::PlantedWorld;
 
 const PlantedWorld kNoise{.sigma = 0.03};
 const PlantedWorld kClocks{.sigma = 0.03, .clocks = 2};
@@ -19,8 +23,8 @@ void check_nothing_invented(const PlantedWorld& world, const std::vector<std::ui
   for (const std::uint64_t seed : seeds) {
     const PlantedRun run = plant(seed, world);
     const study::explain::Explanation found = study::explain::explain(run.predicted, run.measured);
-    INFO("seed " << seed << ": " << told(run, found));
-    CHECK(!judge(run, found).invented);
+    INFO("seed " << seed << ": " << test::told(run, found));
+    CHECK(!test::judge(run, found).invented);
   }
 }
 
@@ -53,9 +57,9 @@ TEST_CASE("two slow kinds are not a slow rank and a fast stage", "[explain]") {
 TEST_CASE("clocks that the time of messages hides are no slow and fast links", "[explain]") {
   const PlantedRun run = plant(900646, kClocks);
   const study::explain::Explanation found = study::explain::explain(run.predicted, run.measured);
-  INFO(told(run, found));
+  INFO(test::told(run, found));
   CHECK(found.clocks_apart);
-  CHECK(judge(run, found).right);
+  CHECK(test::judge(run, found).right);
 }
 
-}  // namespace pipeloom::test
+}  // namespace pipeloom::planted_test
