@@ -99,6 +99,15 @@ class DependencyMap {
   return step > 0 ? costs.backward_delay[slot.at()] : 0;
 }
 
+/// The same of one op: of a slice's message only a part is sent (Costs::slice_end); latency is whole.
+[[nodiscard]] inline Ticks arrival_delay(const Costs& costs, Op op, Slot slot) {
+  const Ticks whole = arrival_delay(costs, op.kind(), slot);
+  const auto& sendings = step_to_producer(op.kind()) < 0 ? costs.forward_sending : costs.backward_sending;
+  if (costs.slice_end.empty() || sendings.empty() || step_to_producer(op.kind()) == 0) return whole;
+  const Ticks sending = sendings[slot.at()];
+  return whole - sending + slice_share(sending, costs.slice_end, op.slice());
+}
+
 /// The rank that may have to wait for the output of an op of this kind on this slot: the neighbour stage's, or its own.
 [[nodiscard]] inline Rank consumer_of(const Placement& placement, OpKind kind, Slot slot) {
   const int step = step_to_consumer(kind);

@@ -83,15 +83,16 @@ QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool 
                    forward_only);
 }
 
-LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, OpKind kind, Slot slot) {
+LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, Op op, Slot slot) {
+  const OpKind kind = op.kind();
   if (schedule.shares_output()) {
     const int stages = schedule.stages();
     const Placement& placement = schedule.placement();
     const Slot last = placement.slot_of(Stage(stages - 1), placement.replica_of(slot));
-    const Bytes part = (model.logits[last.at()] + stages - 1) / stages;
+    const Bytes part = (slice_of(model, model.logits[last.at()], op) + stages - 1) / stages;
     return {kind == OpKind::Output ? part : 0, kind == OpKind::OutputWeight ? part : 0};
   }
-  const Bytes logits = model.logits[slot.at()];
+  const Bytes logits = slice_of(model, model.logits[slot.at()], op);
   const bool is_forward = kind == OpKind::Forward;
   const bool ends = carries_gradient(kind) || (is_forward && schedule.is_forward_only());
   return {is_forward ? logits : 0, ends ? logits : 0};

@@ -38,13 +38,18 @@ struct PassBytes {
 [[nodiscard]] QueueEffect queue_effect(const MemoryModel& model, OpKind kind, Slot slot, bool forward_only);
 
 /// Bytes of an op in its rank's account of logits, which are held beside activations: those of the last stage from its F to its B or I, or,
-/// where all stages share the output layer, an equal part of them on each, from S to T.
+/// where all stages share the output layer, an equal part of them on each, from S to T. A slice's are a share.
 struct LogitsEffect {
   Bytes taken = 0;
   Bytes given = 0;
 };
-[[nodiscard]] LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, OpKind kind,
+[[nodiscard]] LogitsEffect logits_effect(const Schedule& schedule, const MemoryModel& model, Op op,
                                          Slot slot);
+
+/// A slice's part of what a whole microbatch takes.
+[[nodiscard]] inline Bytes slice_of(const MemoryModel& model, Bytes whole, Op op) {
+  return model.slice_end.empty() ? whole : slice_share(whole, model.slice_end, op.slice());
+}
 
 /// The effect of every op, with recomputation, copies and slices. A copy's bytes count at its own times: O gives at its end, L
 /// takes at its start.
@@ -56,9 +61,7 @@ class ActivationEffects {
 
  private:
   [[nodiscard]] bool is_recomputed(Op op) const;
-  [[nodiscard]] Bytes share(Bytes whole, Op op) const {
-    return model_->slice_end.empty() ? whole : slice_share(whole, model_->slice_end, op.slice());
-  }
+  [[nodiscard]] Bytes share(Bytes whole, Op op) const { return slice_of(*model_, whole, op); }
 
   const Schedule* schedule_;
   const MemoryModel* model_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/dependency.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
@@ -237,6 +238,8 @@ class UnitChains {
     Ticks again = 0;  // R
     Ticks output = 0;
     Ticks output_weight = 0;
+    Ticks forward_delay = 0;  // of what F waits for
+    Ticks gradient_delay = 0;
     Ticks forward_head = 0;
     Ticks gradient_head = 0;
     bool has_forward = false;
@@ -262,7 +265,7 @@ class UnitChains {
 
   void add_unit(Microbatch k, int slice, Ticks count) {
     read_passes(k, slice);
-    find_heads(k);
+    find_heads();
     add_jobs(k, count);
   }
 
@@ -280,6 +283,11 @@ class UnitChains {
         return costs_.table_duration(Op(kind, Stage(s), k).with_slice(slice), slot(s, k));
       };
       Pass& pass = at(s) = {};
+      const auto delay = [&](OpKind kind) {
+        return arrival_delay(costs_, Op(kind, Stage(s), k).with_slice(slice), slot(s, k));
+      };
+      pass.forward_delay = delay(OpKind::Forward);
+      pass.gradient_delay = delay(OpKind::Backward);
       pass.has_forward = has(OpKind::Forward);
       pass.is_split = has(OpKind::BackwardInput);
       pass.has_gradient = pass.is_split || has(OpKind::Backward);
@@ -305,14 +313,14 @@ class UnitChains {
     return turning_ == OpKind::OutputWeight ? longest_output_weight_ : 0;
   }
 
-  void find_heads(Microbatch k) {
+  void find_heads() {
     for (std::int32_t s = 1; s < stages_; ++s)
-      at(s).forward_head = at(s - 1).forward_head + at(s - 1).forward + costs_.forward_delay[slot(s, k).at()];
+      at(s).forward_head = at(s - 1).forward_head + at(s - 1).forward + at(s).forward_delay;
     for (std::int32_t s = stages_ - 1; s >= 0; --s) {
       const bool last = s + 1 == stages_;
       const Ticks before = last ? at(s).forward_head + at(s).forward + longest_output_ + second_sum()
                                 : at(s + 1).gradient_head + at(s + 1).gradient;
-      at(s).gradient_head = before + costs_.backward_delay[slot(s, k).at()];
+      at(s).gradient_head = before + at(s).gradient_delay;
     }
   }
 
@@ -325,7 +333,7 @@ class UnitChains {
       if (pass.is_split) add_job(s, k, pass.gradient_head + pass.gradient, pass.weight, 0, count);
       tail = std::max(tail, pass.weight);
       add_job(s, k, pass.gradient_head, pass.gradient, tail, count);
-      tail += pass.gradient + costs_.backward_delay[slot(s, k).at()];
+      tail += pass.gradient + pass.gradient_delay;
     }
     if (turning_ != OpKind::Forward) tail = add_output_jobs(k, tail, count);
     for (std::int32_t s = stages_ - 1; s >= 0; --s) {
@@ -334,7 +342,7 @@ class UnitChains {
       if (pass.has_recompute) add_job(s, k, pass.forward_head + pass.forward, pass.again, 0, count);
       tail = std::max(tail, pass.again);
       add_job(s, k, pass.forward_head, pass.forward, tail, count);
-      tail += pass.forward + costs_.forward_delay[slot(s, k).at()];
+      tail += pass.forward + pass.forward_delay;
     }
   }
 

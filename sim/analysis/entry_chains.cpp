@@ -139,7 +139,7 @@ class EntryChains {
         rank.waits_for = tensor;
         return false;
       }
-      head = std::max(head, values_[tensor] + link.delay);
+      head = std::max(head, values_[tensor] + delay_of(op, link));
       if (waits_for_reload(op)) head = std::max(head, reloads_[pass_of(op)]);
     } while (schedule_.ops()[last++].joined());
     const Ticks duration = entry_duration(first, last);
@@ -221,7 +221,7 @@ class EntryChains {
       const Link& link = link_of(op);
       Ticks* const value = values_.data() + link.input + schedule_.unit_of(op);
       __builtin_prefetch(value - kAhead, kForWriting);
-      *value = std::max(*value, link.delay + duration + tail);
+      *value = std::max(*value, delay_of(op, link) + duration + tail);
       if (!waits_for_reload(op)) continue;
       Ticks& reload = reloads_[pass_of(op)];
       reload = std::max(reload, duration + tail);
@@ -231,6 +231,9 @@ class EntryChains {
 
   [[nodiscard]] const Link& link_of(Op op) const {
     return links_[schedule_.slot_of(op).at() * kOpKinds + index_of(op.kind())];
+  }
+  [[nodiscard]] Ticks delay_of(Op op, const Link& link) const {
+    return costs_.slice_end.empty() ? link.delay : arrival_delay(costs_, op, schedule_.slot_of(op));
   }
   [[nodiscard]] Ticks op_duration(std::size_t i) const {
     return ops_alike_ ? link_of(schedule_.ops()[i]).duration : costs_.op_duration(schedule_, i);

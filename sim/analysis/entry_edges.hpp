@@ -53,7 +53,7 @@ class EntryEdges {
     for (std::size_t i = first; i < end; ++i) {
       const Op op = schedule_.ops()[i];
       dependencies_.each_producer(i, [&](std::uint32_t producer) {
-        fn(edge_from(producer, arrival_delay(costs_, op.kind(), schedule_.slot_of(op)) + before));
+        fn(edge_from(producer, arrival_delay(costs_, op, schedule_.slot_of(op)) + before));
       });
       const std::uint32_t reload = dependencies_.reload_of(i);
       if (reload != DependencyMap::kNone) fn(edge_from(reload, before));

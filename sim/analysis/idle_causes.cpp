@@ -104,7 +104,7 @@ class GapWalk {
       if (reload != DependencyMap::kNone)
         binding.reloaded = std::max(binding.reloaded, timeline_.end_of(reload));
       const Op op = schedule.ops()[i];
-      const Ticks delay = arrival_delay(costs_, op.kind(), schedule.slot_of(op));
+      const Ticks delay = arrival_delay(costs_, op, schedule.slot_of(op));
       dependencies_.each_producer(i, [&](std::uint32_t producer) {
         const Ticks end = timeline_.end_of(producer);
         const Ticks arrives = end + sending_time(producer) + delay;

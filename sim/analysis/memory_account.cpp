@@ -82,7 +82,7 @@ class Accounts {
     const Op op = schedule_.ops()[i];
     const QueueEffect effect = effects_.of(op);
     const LogitsEffect logits =
-        any_logits_ ? logits_effect(schedule_, model_, op.kind(), schedule_.slot_of(op)) : LogitsEffect();
+        any_logits_ ? logits_effect(schedule_, model_, op, schedule_.slot_of(op)) : LogitsEffect();
     add(timeline_.start_of(i, step), effect.taken + logits.taken, i);
     add(timeline_.end_of(i, step), -effect.given - logits.given, i);
   }
@@ -93,7 +93,7 @@ class Accounts {
     for (std::size_t i = schedule_.queue_begin(rank); i < schedule_.queue_end(rank); ++i) {
       const Op op = schedule_.ops()[i];
       const std::size_t tensor = tensors_.input_of(op);
-      const Bytes bytes = model_.receive[schedule_.slot_of(op).at()];
+      const Bytes bytes = slice_of(model_, model_.receive[schedule_.slot_of(op).at()], op);
       if (bytes == 0 || tensor < tensors_.first_produced() || !comes_from_elsewhere(op)) continue;
       changes_.push_back({produced[tensor], bytes, i});
       changes_.push_back({timeline_.end_of(i, step), -bytes, i});

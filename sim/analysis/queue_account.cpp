@@ -19,14 +19,15 @@ QueueAccounts::QueueAccounts(const Schedule& schedule, const MemoryModel& model)
   for (Slot slot{0}; slot < Slot(placement.slots()); ++slot)
     for (std::size_t k = 0; k < kPlainKinds; ++k) {
       const OpKind kind = kAllOpKinds[k];
-      const LogitsEffect logits = logits_effect(schedule, model, kind, slot);
+      const LogitsEffect logits =
+          logits_effect(schedule, model, Op(kind, placement.stage_of(slot), Microbatch(0)), slot);
       table_.push_back(
           {queue_effect(model, kind, slot, schedule.is_forward_only()), logits.taken, logits.given});
     }
 }
 
 OpEffect QueueAccounts::extended_effect(Op op) const {
-  const LogitsEffect logits = logits_effect(schedule_, model_, op.kind(), schedule_.slot_of(op));
+  const LogitsEffect logits = logits_effect(schedule_, model_, op, schedule_.slot_of(op));
   return {effects_.of(op), logits.taken, logits.given};
 }
 

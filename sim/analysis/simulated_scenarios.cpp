@@ -78,7 +78,7 @@ class StepRunner {
     const Ticks start = timeline_.start_of(to);
     for (std::size_t i = to; i < end_of_entry(to); ++i) {
       const Op op = schedule().ops()[i];
-      const Ticks delay = arrival_delay(costs(), op.kind(), schedule().slot_of(op));
+      const Ticks delay = arrival_delay(costs(), op, schedule().slot_of(op));
       for (std::size_t made = from; made < end_of_entry(from); ++made) {
         if (timeline_.end_of(made) + delay != start) continue;
         out.link_on_path[sender.at() * static_cast<std::size_t>(schedule().ranks()) + receiver.at()] +=

@@ -265,7 +265,9 @@ void CursorEngine::run_general(const Schedule& schedule, const Costs& costs, Cur
       }
       const Cell& output = action.output_ring[place_of(unit)];
       if (output.microbatch != kEmpty && action.has_output) return wait_for_space(output, cursor);
-      start = std::max(start, input.produced + action.delay);
+      const Ticks delay =
+          kExtended ? arrival_delay(costs, ops[last], schedule.slot_of(ops[last])) : action.delay;
+      start = std::max(start, input.produced + delay);
       sum += action.duration;
       if (kExtended && !reload_end_.empty())
         start = std::max(start, reload_end_[pass_of(schedule, ops[last])]);

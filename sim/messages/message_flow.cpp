@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/dependency.hpp"
 #include "sim/engine/time_limits.hpp"
 
 namespace pipeloom {
@@ -120,7 +121,9 @@ void MessageFlow::take_links(const MessageInfo& what, std::uint32_t message, Mes
     times.behind = link->last;
   }
   const auto& sendings = what.is_forward() ? costs_.forward_sending : costs_.backward_sending;
-  const Ticks sending = sendings.empty() ? 0 : sendings[what.to.at()];
+  const Ticks whole = sendings.empty() ? 0 : sendings[what.to.at()];
+  const Ticks sending =
+      costs_.slice_end.empty() ? whole : slice_share(whole, costs_.slice_end, what.producer.slice());
   for (Link* link : links)
     if (link != nullptr) *link = {later(times.start, sending), message};
 }
@@ -130,8 +133,8 @@ void MessageFlow::start(std::uint32_t message) {
   const MessageInfo& what = info(message);
   times.start = times.ready;
   if (rules_.shared_links) take_links(what, message, times);
-  times.end =
-      later(times.start, (what.is_forward() ? costs_.forward_delay : costs_.backward_delay)[what.to.at()]);
+  // The producer goes the way of its consumer, and is of the same slice.
+  times.end = later(times.start, arrival_delay(costs_, what.producer, what.to));
 }
 
 void MessageFlow::finish(std::uint32_t message, std::vector<std::uint32_t>& ready) {

@@ -201,7 +201,7 @@ void RootFinder::link_entries(const Costs& costs) {
               there = std::max(there, time);
               wait_for(first_of(producer), time);
             };
-            const Ticks delay = arrival_delay(costs, one.kind(), schedule_.slot_of(one));
+            const Ticks delay = arrival_delay(costs, one, schedule_.slot_of(one));
             dependencies.each_producer(op, [&](std::uint32_t producer) { tensor(producer, delay); });
             if (const std::uint32_t reload = dependencies.reload_of(op); reload != DependencyMap::kNone)
               tensor(reload, 0);

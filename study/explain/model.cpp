@@ -127,7 +127,7 @@ Wiring wire(const Schedule& schedule, const Predicted& predicted) {
       const std::uint32_t from = entry_of[producer];
       if (wiring.rank[from] == wiring.rank[e]) continue;
       const Op op = schedule.ops()[i];
-      const Ticks latency = costs != nullptr ? arrival_delay(*costs, op.kind(), schedule.slot_of(op)) : 0;
+      const Ticks latency = costs != nullptr ? arrival_delay(*costs, op, schedule.slot_of(op)) : 0;
       wiring.messages.push_back({from, link_number(wiring, {wiring.rank[from], wiring.rank[e]}), latency});
       ++wiring.sends[from];
     }

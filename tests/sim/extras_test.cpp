@@ -1,6 +1,7 @@
 // Recomputation, copies and slices: derived by hand on small scenes, then against the other engines on random ones.
 
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include <pipeloom/error.hpp>
@@ -112,6 +113,27 @@ TEST_CASE("slices share a pass's duration and bytes exactly") {
   CHECK(measure_memory(timeline, model).front().peak_live == 3);
 }
 
+TEST_CASE("a slice pays its part of a message, and holds its part of logits and of what is received") {
+  const auto schedule = std::make_shared<const Schedule>(parse_schedule(
+      "0F0.0 0F0.1 0F0.2 0F0.3 0B0.3 0B0.2 0B0.1 0B0.0\n1F0.0 1F0.1 1F0.2 1F0.3 1B0.3 1B0.2 1B0.1 1B0.0"));
+  // A latency of 1 and 4 for the bytes: 2 for a slice of four, not 5.
+  Costs costs = uniform_costs(schedule->placement(), {.forward = 4, .backward = 8, .delay = 5});
+  costs.slice_end = {0, 1, 2, 3, 4};
+  costs.forward_sending = {0, 4};
+  costs.backward_sending = {4, 0};
+  const Timeline timeline = simulate(schedule, costs);
+  // Rank 0: F end at 1, 2, 3, 4. Rank 1: there at 3, so F 3-7, B 7-15, each 2. Rank 0: the first gradient is there at 9 + 2, so B 11-19.
+  CHECK(timeline.end == std::vector<Ticks>{1, 2, 3, 4, 13, 15, 17, 19, 4, 5, 6, 7, 9, 11, 13, 15});
+  MemoryModel model = default_memory(schedule->placement());
+  model.activation = {0, 0};
+  model.logits = {0, 400};
+  model.receive = {0, 80};
+  model.slice_end = costs.slice_end;
+  // At 6 rank 1 begins its last F: 4 x 100 of logits, and 20 for the slice that it reads.
+  CHECK(measure_memory(timeline, model)[1].peak_bytes == 420);
+  CHECK(measure_memory(timeline, model)[0].peak_bytes == 0);
+}
+
 TEST_CASE("extra ops must stand where they can do their work") {
   CHECK(codes_of("0F0 0O0 0L0 0R0 0B0").empty());
   CHECK(codes_of("0R0 0F0 0B0") == Codes{"recompute-order"});
@@ -135,6 +157,11 @@ TEST_CASE("cursors, events, recursion and graph agree on random schedules with e
       costs.slice_end = {0};
       for (int j = 0; j < schedule->slices(); ++j)
         costs.slice_end.push_back(costs.slice_end.back() + random.between(1, 5));
+      for (const auto& [delays, sendings] : {std::pair(&costs.forward_delay, &costs.forward_sending),
+                                             std::pair(&costs.backward_delay, &costs.backward_sending)}) {
+        sendings->clear();
+        for (const Ticks delay : *delays) sendings->push_back(random.between(0, delay));
+      }
     }
     const auto expected = test::reference_times(*schedule, costs);
     REQUIRE(expected.has_value());

@@ -92,7 +92,7 @@ std::vector<Ticks> lags_of(const Dag& dag, const Costs& costs) {
     } else {
       const Op consumer = schedule.ops()[edge.consumer];
       const bool is_copied = is_copy(schedule.ops()[edge.producer].kind());
-      const Ticks delay = is_copied ? 0 : arrival_delay(costs, consumer.kind(), schedule.slot_of(consumer));
+      const Ticks delay = is_copied ? 0 : arrival_delay(costs, consumer, schedule.slot_of(consumer));
       lags.push_back(visible_after(edge.source, edge.producer) + delay + before);
     }
   }

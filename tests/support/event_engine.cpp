@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 
+#include "sim/dependency.hpp"
 #include "sim/engine/wait_for.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
@@ -183,8 +184,7 @@ class EventRun {
 }  // namespace
 
 Ticks LatencyNetwork::post(const Message& message, Ticks now) {
-  const bool is_forward = message.producer.kind() == OpKind::Forward;
-  return now + (is_forward ? costs_->forward_delay : costs_->backward_delay)[message.to.at()];
+  return now + arrival_delay(*costs_, message.producer, message.to);
 }
 
 std::variant<Timeline, ScheduleHang> simulate_events(std::shared_ptr<const Schedule> schedule,

@@ -9,18 +9,28 @@
 namespace pipeloom::test {
 namespace {
 
+/// A slice's part of what a whole pass takes, cut to the nearest tick.
+Ticks part_of_slice(const Costs& costs, Ticks whole, int slice) {
+  const auto cut_at = [&](int j) {
+    return (2 * whole * costs.slice_end[static_cast<std::size_t>(j)] + costs.slice_end.back()) /
+           (2 * costs.slice_end.back());
+  };
+  return cut_at(slice + 1) - cut_at(slice);
+}
+
+/// Of a message from another stage: latency, and what sending its bytes takes, of which a slice has a part.
+Ticks message_time(const Costs& costs, const std::vector<Ticks>& delays, const std::vector<Ticks>& sendings,
+                   std::size_t slot, int slice) {
+  if (costs.slice_end.empty() || sendings.empty()) return delays[slot];
+  return delays[slot] - sendings[slot] + part_of_slice(costs, sendings[slot], slice);
+}
+
 /// Without Costs::entry.
 Ticks part_duration(const Schedule& schedule, const Costs& costs, std::size_t i) {
   if (!costs.per_op.empty()) return costs.per_op[i] - costs.entry;
   const Op op = schedule.ops()[i];
   Ticks base = costs.duration[index_of(op.kind())][schedule.slot_of(op).at()];
-  if (!costs.slice_end.empty()) {
-    const auto cut_at = [&](int j) {
-      return (2 * base * costs.slice_end[static_cast<std::size_t>(j)] + costs.slice_end.back()) /
-             (2 * costs.slice_end.back());
-    };
-    base = cut_at(op.slice() + 1) - cut_at(op.slice());
-  }
+  if (!costs.slice_end.empty()) base = part_of_slice(costs, base, op.slice());
   if (costs.microbatch_scale.empty()) return base;
   const std::int64_t scale = costs.microbatch_scale[op.microbatch().at()];
   return (base * scale + kUnitScale / 2) / kUnitScale;  // durations of the tests are small enough
@@ -88,7 +98,10 @@ class LongestPath {
     };
     const std::size_t slot = schedule_.slot_of(op).at();
     if (op.kind() == OpKind::Forward)
-      return s == Stage(0) || wait_for(other(OpKind::Forward, s - 1), costs_.forward_delay[slot], start);
+      return s == Stage(0) ||
+             wait_for(other(OpKind::Forward, s - 1),
+                      message_time(costs_, costs_.forward_delay, costs_.forward_sending, slot, op.slice()),
+                      start);
     if (op.kind() == OpKind::BackwardWeight) return wait_for(other(OpKind::BackwardInput, s), 0, start);
     const Stage last(schedule_.stages() - 1);
     if (op.kind() == OpKind::Output) return wait_for(other(OpKind::Forward, last), 0, start);
@@ -103,7 +116,8 @@ class LongestPath {
     if (!carries_gradient(op.kind()) || s + 1 == Stage(schedule_.stages())) return true;
     const Op full = other(OpKind::Backward, s + 1);
     return wait_for(where_.contains(full) ? full : other(OpKind::BackwardInput, s + 1),
-                    costs_.backward_delay[slot], start);
+                    message_time(costs_, costs_.backward_delay, costs_.backward_sending, slot, op.slice()),
+                    start);
   }
 
   /// The same op of all stages.
