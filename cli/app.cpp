@@ -41,7 +41,7 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
     return ExitCode::Ok;
   }
   if (parsed.command != nullptr) return parsed.command->run();
-  std::cerr << help_text(line);
+  say(help_text(line));
   return ExitCode::BadInput;
 }
 

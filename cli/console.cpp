@@ -108,6 +108,10 @@ void print(std::string_view text) {
   io::write_file("-", io::Overwrite::Yes, [&shown](std::ostream& out) { out << shown; });
 }
 
+void print_beside(std::string_view text) {
+  std::cerr << without_controls(text) << std::flush;
+}
+
 void say(std::string_view text) {
   std::cerr << printable_lines(text) << std::flush;
 }

@@ -32,6 +32,8 @@ struct Screen {
 
 /// Writes to standard output, colours but nothing else that steers a terminal. Throws SystemError if that fails (output redirected to a full disk).
 void print(std::string_view text);
+/// The same on standard error, where something else goes to standard output.
+void print_beside(std::string_view text);
 /// Writes a text for people to standard error. Names of files and the like in it steer no terminal (sim/base/text_tools.hpp).
 void say(std::string_view text);
 /// The same when no memory is left. REQUIRES: the text steers no terminal.

@@ -113,7 +113,7 @@ ExitCode run_app(App& app, const Options& options, const Script& script) {
   const bool alone = options.headless || options.no_drawing;
   ScriptResult result;
   if (alone || !options.script.empty()) result = run_script(script, host_of(app));
-  if (!result.failure.empty()) std::cerr << result.failure << '\n';
+  if (!result.failure.empty()) std::cerr << printable_lines(result.failure) << '\n';
   if (result.failure.empty() && !result.quit && !alone) {
     app.set_frame_step(0);
     app.run();

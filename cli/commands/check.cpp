@@ -132,7 +132,7 @@ ExitCode run_check(const SuiteOptions& options) {
                                                     : page(result, options.output.screen()) +
                                                           (options.output.quiet ? "" : verdict(result));
   if (options.gate.take_stdout())
-    std::cerr << text;
+    print_beside(text);
   else
     print(text);
   write_outputs(options.gate, result);

@@ -277,7 +277,7 @@ Findings examine_or_report(const ValidateOptions& options) {
           placed({std::string(study::gate::rule_of(error)), error.what(), error.where()}, options));
     if (options.sarif) write_sarif(*options.sarif, found);
     if (cells.empty()) throw;
-    for (std::size_t i = 0; i + 1 < cells.size(); ++i) std::cerr << cells[i].line() << '\n';
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i) say(cells[i].line() + '\n');
     throw InputError(cells.back());
   }
 }
@@ -293,7 +293,7 @@ ExitCode run_validate(ValidateOptions options) {
   if (options.sarif == "-") {
     const std::string json = as_json(findings);
     write_json_file(options.print, json);
-    std::cerr << (options.print.is("json") ? json : as_page(findings, options));
+    print_beside(options.print.is("json") ? json : as_page(findings, options));
   } else {
     print_answer(
         options.print, false, [&] { return as_json(findings); }, [&] { return as_page(findings, options); });

@@ -226,7 +226,7 @@ void SweepProgress::show(const sweep::Progress& progress) {
   if (line_.is_on()) {
     line_.show(progress_text(progress));
   } else if (progress.seconds >= next_plain_) {
-    std::cerr << progress_text(progress) + '\n';
+    say(progress_text(progress) + '\n');
     next_plain_ = progress.seconds + kPlainEvery;
   }
 }

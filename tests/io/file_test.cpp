@@ -141,6 +141,9 @@ TEST_CASE("what cannot be read says why") {
   // Endless: the limit ends it.
   CHECK(reason("/dev/zero", 10) ==
         "the file holds more than 10 B, the most that is read; give a smaller one");
+  // A device ends at the size of any file, whatever else may be larger.
+  CHECK(reason("/dev/zero", 8 * kMaxFileBytes) ==
+        "the file holds more than 268.4 MB (256.0 MiB), the most that is read; give a smaller one");
   CHECK(reason(folder.file("a"), 11) == "read");
   CHECK_THROWS_AS(put(folder.file("no/such/folder"), Overwrite::No, "x"), SystemError);
 }

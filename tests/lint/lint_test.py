@@ -176,6 +176,12 @@ class MessageText(unittest.TestCase):
         self.expect('// fmt::format("\'{}\'", a)\nfmt::format("{{}} \'{}\'", text)', "text")
 
 
+    def test_only_the_console_writes_to_terminals(self):
+        code = 'std::cerr << name;\n// std::cout << "a comment"\nstd::cout.flush();\nfmt::print("{}", name);\n'
+        self.assertEqual(message_text.direct_writes("cli/a.cpp", code), [0, code.index("fmt::print")])
+        self.assertEqual(message_text.direct_writes("cli/console.cpp", code), [])
+
+
 class TextRules(unittest.TestCase):
     def expect(self, text, *lines):
         found = text_rules.violations_in("docs/a.md", text.encode())

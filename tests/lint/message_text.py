@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that messages show foreign text by shortened() or printable() (sim/base/text_tools.hpp).
+"""Checks that messages show foreign text by shortened() or printable() (sim/base/text_tools.hpp), and that all text goes to terminals by print(),
+print_beside() and say() (cli/console.hpp), which look at it for the last time.
 
     message_text.py [ROOT]
 
@@ -24,6 +25,10 @@ OWN_WORDS = {
     "study/sweep/grid/grid_keys.cpp": ["row.path"],
     "study/sweep/result/result.cpp": ["literal"],
 }
+
+# Who writes to a terminal itself: the console, and the window's program, which has none.
+CONSOLES = {"cli/console.cpp", "gui/main.cpp", "gui/program.cpp"}
+DIRECT = re.compile(r"\bstd::(?:cout|cerr|clog)\s*<<|\b(?:std::)?(?:printf|puts|fputs|fprintf)\s*\(|\bfmt::print\(")
 
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 STRINGS = re.compile(rf"(?:{LITERAL}\s*)+")
@@ -83,11 +88,20 @@ def violations_in(name, text):
             yield match.start(), match.group(1)
 
 
+def direct_writes(name, text):
+    """Where a source writes to a terminal without the console."""
+    code = re.sub(r"//[^\n]*", lambda comment: " " * len(comment.group()), text)
+    return [] if name in CONSOLES else [match.start() for match in DIRECT.finditer(code)]
+
+
 def violations(root):
     found = []
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.cpp")):
             name, text = path.relative_to(root).as_posix(), path.read_text()
+            for at in direct_writes(name, text):
+                line = text.count("\n", 0, at) + 1
+                found.append(f"{name}:{line}: writes to a terminal by itself; take print(), print_beside() or say()")
             for at, argument in violations_in(name, text):
                 line = text.count("\n", 0, at) + 1
                 found.append(f"{name}:{line}: shows '{argument}' as it is; show it by shortened(.., 80)")

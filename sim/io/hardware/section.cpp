@@ -100,7 +100,7 @@ void Section::bytes_per_second(std::string_view key, double& out) const {
 }
 
 void Section::text(std::string_view key, std::string& out) const {
-  if (const Value* value = find(key)) out = string_of(*value, path_of(key));
+  if (const Value* value = find(key)) out = printable(string_of(*value, path_of(key)));
 }
 
 }  // namespace pipeloom::io

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -140,8 +142,9 @@ void require_at_most(std::size_t limit, std::size_t size, const std::string& pat
 }
 
 // Time to wait for the other end of a named pipe: open() itself would wait for ever.
-constexpr int kTries = 300;
+constexpr std::chrono::milliseconds kPatience{2500};
 constexpr int kPauseMs = 10;
+using PatienceClock = std::chrono::steady_clock;
 
 /// Waits until a program has the other end of a named pipe open, or had.
 void require_writer(int fd, const std::string& path) {
@@ -149,7 +152,7 @@ void require_writer(int fd, const std::string& path) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw InputError::cannot_read(path, std::strerror(errno));
   const Descriptor out(ends[0]);
   const Descriptor in(ends[1]);
-  for (int i = 0; i < kTries; ++i) {
+  for (const auto until = PatienceClock::now() + kPatience; PatienceClock::now() < until;) {
     pollfd ask{fd, POLLIN, 0};
     if (::poll(&ask, 1, kPauseMs) > 0) return;
     // Takes nothing, and tells a writer that is slow (EAGAIN) from none (0).
@@ -171,7 +174,7 @@ int open_to_read(const std::string& path) {
 }
 
 int open_to_write(const std::string& path) {
-  for (int i = 0; i < kTries; ++i) {
+  for (const auto until = PatienceClock::now() + kPatience; PatienceClock::now() < until;) {
     // Not waiting here is for named pipes: the call then fails if no program reads from them. Other files are opened the same way with it.
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() >= 0) {
@@ -191,11 +194,14 @@ std::string read_file(const std::string& path, std::size_t limit) {
   const Descriptor file(path == "-" ? STDIN_FILENO : open_to_read(path), path != "-");
   std::string text;
   struct stat info {};
-  if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) {
+  if (::fstat(file.get(), &info) != 0) throw InputError::cannot_read(path, std::strerror(errno));
+  if (S_ISREG(info.st_mode)) {
     const auto size = static_cast<std::size_t>(info.st_size);
     require_at_most(limit, size, path);
     // One block more: the read that finds the end needs room as well.
     text.reserve(size + kBlock);
+  } else if (S_ISCHR(info.st_mode)) {
+    limit = std::min(limit, kMaxFileBytes);  // a device may never end
   }
   for (;;) {
     const std::size_t used = text.size();

@@ -75,7 +75,7 @@ void Fields::read(std::string_view key, std::string& out) {
   const Value* value = find(key);
   if (value == nullptr) return;
   if (!value->is(ValueKind::String)) refuse(*value, path_of(key), "a string");
-  out = value->text();
+  out = printable(value->text());
 }
 
 void Fields::need(std::string_view key, std::int64_t& out) {

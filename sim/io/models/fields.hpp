@@ -32,7 +32,7 @@ class Fields {
   void read(std::string_view key, std::int64_t& out);
   void read(std::string_view key, int& out);
   void read(std::string_view key, bool& out);
-  void read(std::string_view key, std::string& out);
+  void read(std::string_view key, std::string& out);  ///< printable(): what is read here is shown
   /// Throws InputError where it is missing.
   void need(std::string_view key, std::int64_t& out);
   /// Of whole numbers that are missing (not null). REQUIRES: `sizes` outlives this.
