@@ -9,6 +9,8 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/formats/formats.hpp"
+#include "sim/io/hardware/hardware_file.hpp"
+#include "sim/io/models/find_model.hpp"
 #include "study/report/schemas.hpp"
 #include "study/text/shell_text.hpp"
 
@@ -45,6 +47,8 @@ Candidates candidates_of(const std::string& type_name) {
   if (type_name == "COMMAND") return {ValueKind::Words, command_names()};
   if (type_name == "FILE") return {ValueKind::File};
   if (type_name == "SCHEDULE") return {ValueKind::Words, schedule_names()};
+  if (type_name == "MODEL") return {ValueKind::Words, io::model_names()};
+  if (type_name == "HARDWARE") return {ValueKind::Words, io::hardware_names()};
   if (type_name == "FORMAT") return {ValueKind::Words, format_names()};
   if (type_name == "SCHEMA") return {ValueKind::Words, study::schema_names()};
   if (type_name == "PATH=VALUE") return {ValueKind::Assignment, assignable_keys()};

@@ -32,8 +32,14 @@ constexpr const char* kEstimateFooter =
     "  pipeloom estimate llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --global-batch 1024 "
     "--schedule zbv\n"
     "  pipeloom estimate config.json --hardware b200 --ranks 4 --tp 2 --recompute selective --json\n"
-    "  pipeloom estimate deepseek-v3 --hardware h800 --ranks 16 --ep 64 --dp 128 --schedule dualpipe-v "
-    "--tokens 14.8e12";
+    "  pipeloom estimate deepseek-v3 --hardware h800 --ranks 16 --ep 64 --dp 128 --schedule dualpipe "
+    "--microbatches 120 \\\n"
+    "      --layers 3,4,4,4,4,4,4,4,4,4,4,4,4,4,3,3 --precision fp8 --recompute "
+    "layernorm,mla_up_proj,moe_act,shared_experts \\\n"
+    "      --set costs.optimizer_bytes=8 --set costs.hidden_collectives=1 --tokens 14.8e12\n"
+    "The last is DeepSeek-V3's training as its report describes it, every exchange of experts hidden: 2.66 "
+    "million "
+    "GPU\nhours were published.";
 
 void add_options(OptionList& list, EstimateOptions& options) {
   list.set_footer(kEstimateFooter);

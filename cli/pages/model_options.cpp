@@ -36,6 +36,7 @@ std::vector<Typed> sizes_of(const ModelOptions& options) {
 }
 std::vector<Typed> words_of(const ModelOptions& options) {
   return {{"--hardware", "costs.hardware", &options.hardware},
+          {"--precision", "costs.precision", &options.precision},
           {"--recompute", "options.recompute", &options.recompute}};
 }
 
@@ -81,7 +82,8 @@ void add_device_options(OptionList& list, ModelOptions& options, const std::stri
     Argument& argument = list.option(name, value, type, help);
     if (!heading.empty()) argument.under(heading);
   };
-  add("--hardware", options.hardware, "NAME|FILE", "The device: h100, b200, .., or a file");
+  add("--hardware", options.hardware, "HARDWARE", "The device: h100, b200, .., or a file");
+  add("--precision", options.precision, "bf16|fp8|mxfp8", "What products run in; default the hardware's");
   add("--tp", options.tp, "T", "Ranks that share each layer; default 1");
   add("--dp", options.dp, "D", "Replicas of the pipeline; default 1");
   add("--cp", options.cp, "C", "Ranks that share each sequence; default 1");

@@ -16,7 +16,8 @@ namespace pipeloom::cli {
 /// Everything as it was typed: the reader of configurations checks it.
 struct ModelOptions {
   std::string model;
-  std::optional<std::string> hardware, tp, dp, cp, ep, zero, seq, micro_batch, global_batch, recompute;
+  std::optional<std::string> hardware, precision, tp, dp, cp, ep, zero, seq, micro_batch, global_batch,
+      recompute;
   std::optional<std::string> schedule, ranks, microbatches, chunks, layers, limit;
   std::vector<std::string> set;
 };

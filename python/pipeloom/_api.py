@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, Union, overload
 
 from . import _cluster, _core, _program
 from ._errors import InputError
-from ._result import Answer
+from ._result import Answer, Result
 from ._results import Comparison, Plan, ScheduleInfo, ScheduleList, Sweep, Validation, all_schedules
 from ._run import Run, explained, run_of
 from ._source import BINARY, Source, config_input, no_option, option_words, plain, request_fields, setting_words
@@ -86,6 +86,23 @@ def schedules(name: str | None = None) -> ScheduleList | ScheduleInfo:
 
 
 # --- what the program answers ---
+
+
+def models(name: str | os.PathLike[str] | None = None) -> Any:
+    """The models that have names: a list of results with name, parameters, active_parameters, mtp_parameters, layers, hidden, vocabulary, context,
+    source and kinds; with ``name``, or the file of any model, that one alone. Raises InputError for a name that is none."""
+    return _listed("models", name)
+
+
+def hardware(name: str | os.PathLike[str] | None = None) -> Any:
+    """The devices that have names, with memory, rates and links; with ``name``, or a hardware file, that one alone. Raises InputError for a name
+    that is none."""
+    return _listed("hardware", name)
+
+
+def _listed(command: str, name: str | os.PathLike[str] | None) -> Any:
+    answer = json.loads(_program.call([command, *([] if name is None else [os.fspath(name)]), "--json"]).out)
+    return Result(answer) if name is not None else [Result(row) for row in answer[command]]
 
 
 def validate(

@@ -15,6 +15,17 @@ def test_schedules_are_described() -> None:
     assert all(row.summary and row.source and row.requirements for row in rows)
 
 
+def test_models_and_devices_that_have_names() -> None:
+    rows = {row.name: row for row in pl.models()}
+    assert rows["mixtral-8x7b"].parameters == 46_702_792_704 and rows["mixtral-8x7b"].layers == 32
+    assert pl.models("Mixtral-8x7B") == rows["mixtral-8x7b"]
+    assert "h100" in [row.name for row in pl.hardware()]
+    assert pl.hardware("h100").matrix_bf16_tflops == 989
+    for listed in (pl.models, pl.hardware):
+        with pytest.raises(pl.InputError, match="zz"):
+            listed("zz")
+
+
 def test_validate_answers() -> None:
     verdict = pl.validate("zbv", ranks=4, microbatches=8)
     assert verdict and verdict.ok and verdict.lines == []

@@ -185,8 +185,9 @@ enum class Reduction : std::uint8_t {
 
 /// Sources of times and bytes where they are not stated: a model, a device, and how the one is spread over many of the other.
 struct ModelSpec {
-  std::string model;     ///< name of a preset, or a file; empty: none
-  std::string hardware;  ///< likewise; empty: `model` has measured times of its own
+  std::string model;      ///< name of a preset, or a file; empty: none
+  std::string hardware;   ///< likewise; empty: `model` has measured times of its own
+  std::string precision;  ///< of the products: "bf16", "fp8", "mxfp8"; empty: the hardware's
   int tensor = 1;
   int data = 1;
   int context = 1;

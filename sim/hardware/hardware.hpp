@@ -35,11 +35,16 @@ struct Link {
   double efficiency = 1;        ///< of the rate, that a long message reaches
 };
 
-/// Precision of the products' operands.
-enum class Precision : std::uint8_t { Bf16, Fp8 };
-inline constexpr std::size_t kPrecisions = 2;
+/// Precision of the products' operands. Mxfp8: 8 bits with a scale of 8 bits for each 32 of them (OCP Microscaling Formats 1.0).
+enum class Precision : std::uint8_t { Bf16, Fp8, Mxfp8 };
+inline constexpr std::size_t kPrecisions = 3;
+/// "bf16", "fp8", "mxfp8".
+[[nodiscard]] std::string_view name_of(Precision precision);
+/// Of a number that a product reads, as it is kept: 2, 1, 33/32.
+[[nodiscard]] double bytes_of(Precision precision);
 
-/// Products of one precision. Efficiencies are shares of the peak. A table by pass comes before the grid.
+/// Products of one precision. Efficiencies are shares of the peak. A table by pass comes before the grid. Without a table of mxfp8 its products
+/// have the shares of fp8's.
 struct GemmTables {
   std::array<ShapeTable, model::kPasses> by_pass;  ///< [pass] at {1, m, k, n} of the pass's own product
   std::array<ShapeTable, model::kPasses> grouped;  ///< [pass] at {groups, m, k, n}

@@ -15,9 +15,26 @@ std::size_t index_of(Precision precision) {
   return static_cast<std::size_t>(precision);
 }
 
-/// A device without fp8 computes in bf16.
+/// A device without the rate computes in bf16.
 Precision precision_in_use(const Hardware& hardware) {
   return hardware.matrix_rate[index_of(hardware.precision)] > 0 ? hardware.precision : Precision::Bf16;
+}
+
+bool is_empty(const GemmTables& tables) {
+  const auto none = [](const ShapeTable& table) { return table.empty(); };
+  return tables.grid.empty() && std::all_of(tables.by_pass.begin(), tables.by_pass.end(), none) &&
+         std::all_of(tables.grouped.begin(), tables.grouped.end(), none);
+}
+
+/// What products of this precision are looked up in.
+struct Tables {
+  const GemmTables& tables;
+  bool own = true;
+};
+Tables tables_of(const Hardware& hardware, Precision precision) {
+  const GemmTables& own = hardware.gemm.tables[index_of(precision)];
+  if (precision != Precision::Mxfp8 || !is_empty(own)) return {own};
+  return {hardware.gemm.tables[index_of(Precision::Fp8)], false};
 }
 
 Basis basis_of(const Found& found) {
@@ -60,6 +77,16 @@ std::string_view name_of(Basis basis) {
   return kNames[static_cast<std::size_t>(basis)];
 }
 
+std::string_view name_of(Precision precision) {
+  static constexpr std::array<std::string_view, kPrecisions> kNames = {"bf16", "fp8", "mxfp8"};
+  return kNames[index_of(precision)];
+}
+
+double bytes_of(Precision precision) {
+  static constexpr std::array<double, kPrecisions> kBytes = {2, 1, 1 + 1.0 / 32};
+  return kBytes[index_of(precision)];
+}
+
 Product product_of(const model::Gemm& gemm, model::Pass pass) {
   const auto m = static_cast<double>(gemm.m);
   const auto k = static_cast<double>(gemm.k);
@@ -75,24 +102,29 @@ Product product_of(const model::Gemm& gemm, model::Pass pass) {
   return {n, m, k};
 }
 
+// Scores without values (an indexer's) are looked up as attention with heads as wide as theirs.
 Shape attention_shape(const model::CoreAttention& attention) {
   const auto length = std::sqrt(static_cast<double>(attention.queries) * static_cast<double>(attention.keys));
-  return {static_cast<double>(attention.batch),  length,
-          static_cast<double>(attention.heads),  static_cast<double>(attention.kv_heads),
-          static_cast<double>(attention.qk_dim), static_cast<double>(attention.v_dim)};
+  return {static_cast<double>(attention.batch),
+          length,
+          static_cast<double>(attention.heads),
+          static_cast<double>(attention.kv_heads),
+          static_cast<double>(attention.qk_dim),
+          static_cast<double>(attention.v_dim > 0 ? attention.v_dim : attention.qk_dim)};
 }
 
 Timed time_of(const Hardware& hardware, const model::Gemm& gemm, model::Pass pass) {
-  const std::size_t precision = index_of(precision_in_use(hardware));
-  const double peak = hardware.matrix_rate[precision];
+  const Precision precision = precision_in_use(hardware);
+  const double peak = hardware.matrix_rate[index_of(precision)];
   const auto groups = static_cast<double>(gemm.groups);
   const Product own = product_of(gemm, pass);
   if (own.m * own.k * own.n * groups == 0) return {};
-  const GemmTables& tables = hardware.gemm.tables[precision];
-  const auto found = gemm.groups > 1 ? find_grouped(tables, gemm, pass) : find_product(tables, own, pass);
+  const auto [tables, own_tables] = tables_of(hardware, precision);
+  auto found = gemm.groups > 1 ? find_grouped(tables, gemm, pass) : find_product(tables, own, pass);
   if (!found)
     return {hardware.gemm.launch + roofline(hardware, own, groups, peak, hardware.gemm.efficiency),
             Basis::Default};
+  if (!own_tables) found->hit = false;
   const Basis basis = basis_of(*found);
   const double flops = 2 * groups * own.m * own.k * own.n;
   // Operands that stay in caches may be faster than memory, so that a hit is taken as it is.

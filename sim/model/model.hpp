@@ -247,7 +247,7 @@ struct Split {
   bool flash = true;              ///< attention keeps no scores
   bool fused_experts =
       true;  ///< experts' SiLU, its product and the weighting are one kernel, in front of the exchange
-  int product_bytes =
+  double product_bytes =
       2;  ///< of a number that a product reads, as it is kept for the weights' pass: 1 in 8 bits
   std::int64_t sequence = 0;     ///< tokens of a sample
   std::int64_t micro_batch = 1;  ///< samples of a microbatch

@@ -72,6 +72,32 @@ std::shared_ptr<const hardware::Hardware> known_hardware(const std::string& name
   return known.get(name, [&] { return io::find_hardware(name, where); });
 }
 
+/// The device with another precision of its products, made once. Throws InputError at `where` where it has no rate for it.
+std::shared_ptr<const hardware::Hardware> in_precision(
+    const std::shared_ptr<const hardware::Hardware>& device, const std::string& name, const Where& where) {
+  constexpr std::array kAll = {hardware::Precision::Bf16, hardware::Precision::Fp8,
+                               hardware::Precision::Mxfp8};
+  const auto* const wanted =
+      std::find_if(kAll.begin(), kAll.end(), [&](auto one) { return name_of(one) == name; });
+  if (wanted == kAll.end() || *wanted == device->precision) return device;
+  if (device->matrix_rate[static_cast<std::size_t>(*wanted)] == 0)
+    throw InputError(where, fmt::format("{} has no rate for products in {}; take another precision, or a "
+                                        "hardware file that says matrix.{}_tflops",
+                                        shortened(device->name, 80), name, name));
+  static std::mutex mutex;
+  static std::map<std::pair<std::shared_ptr<const hardware::Hardware>, hardware::Precision>,
+                  std::shared_ptr<const hardware::Hardware>>
+      made;
+  const std::scoped_lock lock(mutex);
+  auto& out = made[{device, *wanted}];
+  if (out == nullptr) {
+    hardware::Hardware other = *device;
+    other.precision = *wanted;
+    out = std::make_shared<const hardware::Hardware>(std::move(other));
+  }
+  return out;
+}
+
 std::string path_or_name(const std::string& text, const Where& where) {
   return io::looks_like_file(text) && !text.starts_with("--") ? io::relative_to(where.file, text) : text;
 }
@@ -166,7 +192,9 @@ std::shared_ptr<const model::Model> model_of(const io::Config& config) {
 std::shared_ptr<const hardware::Hardware> hardware_of(const io::Config& config) {
   const std::string& name = config.costs.model.hardware;
   const Where& where = config.place_of("costs.hardware");
-  return name.empty() ? nullptr : known_hardware(path_or_name(name, where), where);
+  if (name.empty()) return nullptr;
+  return in_precision(known_hardware(path_or_name(name, where), where), config.costs.model.precision,
+                      config.place_of("costs.precision"));
 }
 
 namespace {
@@ -179,8 +207,9 @@ struct Pipeline {
   bool has_copies = false;
 };
 
-bool runs_in_8_bits(const estimate::Setting& setting) {
-  return setting.hardware && setting.hardware->precision == hardware::Precision::Fp8;
+/// Of a number that a product reads, as it is kept.
+double product_bytes(const estimate::Setting& setting) {
+  return setting.hardware ? hardware::bytes_of(setting.hardware->precision) : 2;
 }
 
 estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
@@ -204,7 +233,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
                .sequence_parallel = spec.sequence_parallel,
                .flash = spec.flash,
                .fused_experts = spec.fused_experts,
-               .product_bytes = runs_in_8_bits(out) ? 1 : 2,
+               .product_bytes = product_bytes(out),
                .sequence = spec.sequence ? *spec.sequence : out.model->sequence,
                .micro_batch = spec.micro_batch};
   if (spec.expert_load)

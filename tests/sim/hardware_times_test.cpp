@@ -135,6 +135,32 @@ TEST_CASE("attention that has been measured forward alone is 2.5 times as long b
   CHECK(backward.seconds == Approx(2.5 * forward.seconds).epsilon(kExact));
 }
 
+TEST_CASE("products in mxfp8 are as near their peak as those in fp8, where they have no table of their own") {
+  Hardware h = round_device();
+  h.matrix_rate = {100e12, 200e12, 400e12};
+  h.precision = hardware::Precision::Mxfp8;
+  // 2 x 1000 x 2000 x 5000 = 2e10 FLOPs: without any table half of 400 TFLOP/s, 100 us, and a launch of 10 us.
+  CHECK(time_of(h, gemm(1000, 2000, 5000), Forward).seconds == Approx(110e-6).epsilon(kExact));
+  h.gemm.tables[1].by_pass[0].add({1, 1000, 2000, 5000, 1, 1}, 0.8, false);
+  const auto found = time_of(h, gemm(1000, 2000, 5000), Forward);
+  // 2e10 / (0.8 x 400e12): 62.5 us. What was timed in another precision is no hit.
+  CHECK(found.seconds == Approx(62.5e-6).epsilon(kExact));
+  CHECK(found.basis == Basis::Nearest);
+  CHECK(bytes_of(h.precision) == 1.03125);  // a byte, and one for each 32
+}
+
+TEST_CASE("scores alone are found in a table of attention") {
+  Hardware h = round_device();
+  model::CoreAttention known{
+      .batch = 1, .queries = 1024, .keys = 1024, .heads = 8, .kv_heads = 8, .qk_dim = 128, .v_dim = 128};
+  h.attention.by_direction[0].add(attention_shape(known), 0.5);
+  model::CoreAttention scores = known;
+  scores.v_dim = 0;
+  // One product of heads 128 wide instead of two.
+  CHECK(time_of(h, scores, Forward).seconds ==
+        Approx(time_of(h, known, Forward).seconds / 2).epsilon(kExact));
+}
+
 TEST_CASE("traffic is bytes at a share of the memory's rate, and a time for each kernel") {
   const Hardware h = round_device();
   const model::Traffic norm{.what = "norm", .forward = 1e6, .backward = 2e6, .kernels = 2};

@@ -33,6 +33,9 @@ bool has_model(const EffectiveConfig& config) {
 bool has_hardware(const EffectiveConfig& config) {
   return !config.costs.model.hardware.empty();
 }
+bool has_precision(const EffectiveConfig& config) {
+  return !config.costs.model.precision.empty();
+}
 bool recomputes(const EffectiveConfig& config) {
   return config.options.recompute.on;
 }
@@ -243,6 +246,15 @@ constexpr Key kKeys[] = {
          .needs = "costs.model",
          .patchable = false,
          .holds = has_hardware}),
+    key<codec::Choice, InModel<&ModelSpec::precision>>(
+        {.path = "costs.precision",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "the hardware's",
+         .help = "costs.model: what products with weights run in; attention and all else stay in 16 bits",
+         .choices = "bf16|fp8|mxfp8",
+         .needs = "costs.model",
+         .holds = has_precision}),
     key<codec::Count, InModel<&ModelSpec::tensor>>(
         {.path = "costs.tp",
          .group = KeyClass::Cost,

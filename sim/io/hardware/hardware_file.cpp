@@ -33,8 +33,9 @@ void read_memory(const Value& value, Hardware& hardware) {
 }
 
 void read_matrix(const Value& value, Hardware& hardware) {
-  const Section section(value, "matrix", {"bf16_tflops", "fp8_tflops", "precision"});
-  const std::array<std::string_view, hardware::kPrecisions> keys = {"bf16_tflops", "fp8_tflops"};
+  const Section section(value, "matrix", {"bf16_tflops", "fp8_tflops", "mxfp8_tflops", "precision"});
+  const std::array<std::string_view, hardware::kPrecisions> keys = {"bf16_tflops", "fp8_tflops",
+                                                                    "mxfp8_tflops"};
   for (std::size_t precision = 0; precision < keys.size(); ++precision) {
     double teraflops = hardware.matrix_rate[precision] / kTera;
     section.number(keys[precision], teraflops, kTeraflops);
@@ -42,7 +43,7 @@ void read_matrix(const Value& value, Hardware& hardware) {
   }
   const Value* chosen = section.find("precision");
   if (chosen == nullptr) return;
-  const std::size_t precision = choice_in(*chosen, "matrix.precision", {"bf16", "fp8"});
+  const std::size_t precision = choice_in(*chosen, "matrix.precision", {"bf16", "fp8", "mxfp8"});
   if (hardware.matrix_rate[precision] == 0)
     throw InputError(chosen->where(), fmt::format("matrix.precision is {}, but {} is missing; give it too",
                                                   chosen->text(), keys[precision]));
@@ -199,8 +200,8 @@ std::shared_ptr<const Hardware> find_hardware(std::string_view name_or_path, con
   if (!is_path)
     throw InputError::unknown_name(where, "hardware", shortened(name_or_path, 64), hardware_names());
   auto hardware = read_hardware(Document::parse(read_file(path), path).root());
-  if (hardware.name.empty()) hardware.name = std::filesystem::path(path).stem().string();
-  if (hardware.source.empty()) hardware.source = path;
+  if (hardware.name.empty()) hardware.name = printable(std::filesystem::path(path).stem().string());
+  if (hardware.source.empty()) hardware.source = printable(path);
   return std::make_shared<const Hardware>(std::move(hardware));
 }
 

@@ -120,10 +120,11 @@ void read_gemm_table(const Value& value, const std::string& path, Hardware& hard
   const Section table(value, path, {"precision", "efficiency", "us", "m", "us_by_m"});
   GemmTableReader reader{hardware, measured};
   if (const Value* precision = table.find("precision"))
-    reader.precision = choice_in(*precision, "precision", {"bf16", "fp8"});
+    reader.precision = choice_in(*precision, "precision", {"bf16", "fp8", "mxfp8"});
   if (reader.peak() <= 0)
     throw InputError(value.where(),
-                     fmt::format("{} is of fp8 products, but matrix.fp8_tflops is not given; give it", path));
+                     fmt::format("{0} is of {1} products, but matrix.{1}_tflops is not given; give it", path,
+                                 name_of(static_cast<hardware::Precision>(reader.precision))));
   const Value* shares = table.find("efficiency");
   const Value* times = table.find("us");
   if (shares != nullptr)

@@ -29,7 +29,7 @@ bool has_experts(const model::Model& model) {
 
 std::string precision_of(const estimate::Setting& setting) {
   if (setting.hardware == nullptr) return "";
-  return setting.hardware->precision == hardware::Precision::Fp8 ? "fp8" : "bf16";
+  return std::string(name_of(setting.hardware->precision));
 }
 
 /// Samples of a step: those of all replicas.
