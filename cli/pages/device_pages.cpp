@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "cli/numbers.hpp"
@@ -80,7 +81,11 @@ double six_digits(double value) {
 
 void write_device(io::JsonWriter& out, const Hardware& device) {
   out.object().member("name", device.name);
-  for (const DeviceNumber& number : kNumbers) out.member(json_key(number), six_digits(number.value(device)));
+  for (const DeviceNumber& number : kNumbers) {
+    const double value = number.value(device);
+    const bool is_missing = value == 0 && number.unit == "TFLOPS";
+    out.member(json_key(number), is_missing ? std::nullopt : std::optional(six_digits(value)));
+  }
   out.member("precision", name_of(device.precision)).member("source", device.source).close();
 }
 

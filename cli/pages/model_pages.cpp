@@ -32,6 +32,11 @@ std::string rate_of(std::int64_t number) {
   return study::rate_text(static_cast<double>(number));
 }
 
+/// The same beside the whole number, unless that is short by itself.
+std::string short_rate(std::int64_t number) {
+  return number < 1'000'000 ? "" : rate_of(number);
+}
+
 /// A source up to its first semicolon outside of brackets: what the list has room for.
 std::string short_source(const std::string& source) {
   int open = 0;
@@ -121,13 +126,13 @@ std::string model_page(const model::Model& model, const Screen& screen) {
   out += study::wrapped("source: " + printable(model.source), width, 2) + '\n';
   Table facts({{""}, {"", Align::Right}, {""}});
   if (const std::optional<Counts> counts = counts_of(model)) {
-    facts.add_row({"parameters", number_text(counts->parameters), rate_of(counts->parameters)});
+    facts.add_row({"parameters", number_text(counts->parameters), short_rate(counts->parameters)});
     if (counts->active != counts->parameters)
-      facts.add_row({"  of these active", number_text(counts->active), rate_of(counts->active)});
+      facts.add_row({"  of these active", number_text(counts->active), short_rate(counts->active)});
     if (model.mtp > 0)
       facts.add_row(
           {fmt::format("  besides, in {}", count_text(static_cast<std::size_t>(model.mtp), "MTP layer")),
-           number_text(counts->mtp), rate_of(counts->mtp)});
+           number_text(counts->mtp), short_rate(counts->mtp)});
   }
   facts.add_row({"layers", number_text(std::ssize(model.layers)), ""});
   facts.add_row({"hidden", number_text(model.hidden), ""});

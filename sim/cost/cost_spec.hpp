@@ -201,7 +201,8 @@ struct ModelSpec {
   std::optional<int> global_batch;  ///< samples of a step: microbatches x micro_batch x data
   bool sequence_parallel = true;    ///< parts that tensor ranks do not share are split by tokens over them
   bool flash = true;                ///< attention keeps no scores
-  bool fused_experts = true;  ///< of experts' activation and weighting only the tensors that one kernel needs are kept
+  bool fused_experts =
+      true;  ///< of experts' activation and weighting only the tensors that one kernel needs are kept
   Reduction reduction = Reduction::Exposed;
   std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>

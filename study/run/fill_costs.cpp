@@ -42,6 +42,7 @@ class Filler {
     fill_microbatches();
     fill_transfers();
     if (!out_.estimate.has_bytes) return;
+    share_buffers();
     fill_memory();
     if (out_.setting.offloads && out_.estimate.host.bits_per_second > 0) fill_copies();
     if (out_.setting.hardware != nullptr && !out_.config.options.forward_only) fill_step_end();
@@ -152,14 +153,33 @@ class Filler {
     link.bits_per_second = hop.bits_per_second;
     say(path + ".bandwidth_gbps");
   }
-  /// True if the schedule's framework exchanges messages of both ways in one group. Orders from a file have no name, and so no framework.
+  /// Orders from a file have no name, and so no framework.
+  [[nodiscard]] bool is_named() const {
+    return !out_.config.schedule.empty() && out_.config.schedule != io::kCustomSchedule;
+  }
+  /// Messages that a hop has for one microbatch: one for each slice of its sequence.
+  [[nodiscard]] int messages_per_hop() const {
+    const io::Config& config = out_.config;
+    if (!config.options.slices.empty()) return static_cast<int>(config.options.slices.size());
+    if (!is_named()) return 1;
+    return schedules::find(config.schedule, config.place_of("schedule"))
+        .generator->requirements.default_slices;
+  }
+  /// True if the schedule's framework exchanges messages of both ways in one group.
   [[nodiscard]] bool groups_both_ways() const {
     const io::Config& config = out_.config;
-    const bool named = !config.schedule.empty() && config.schedule != io::kCustomSchedule;
-    if (!named || is_given("costs.transfer.model")) return false;
+    if (!is_named() || is_given("costs.transfer.model")) return false;
     const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
     const auto& asked = found.generator->groups_both_ways;
     return asked && asked(params_of(config, found));
+  }
+  /// What messages are received into is as large as one of them.
+  void share_buffers() {
+    const Bytes messages = messages_per_hop();
+    for (estimate::Stage& stage : out_.estimate.stages) {
+      Bytes& bytes = stage.bytes.of(Category::Buffers);
+      bytes = (bytes + messages - 1) / messages;
+    }
   }
   /// A framework that waits for its messages keeps the sender's and the receiver's lane for half of their time each: so two neighbours wait
   /// as long as the message takes. Four in one group take the time of kGroupTime together. Mean over the hops of the pipeline.
@@ -168,9 +188,9 @@ class Filler {
     const int hops = placement_.ranks() - 1;
     if (hops == 0) return;
     const int between = hops / estimate.ranks_per_node;
+    const double bytes = static_cast<double>(estimate.message) / messages_per_hop();
     const auto of = [&](const estimate::Hop& hop) {
-      return static_cast<double>(hop.latency) +
-             8e12 * static_cast<double>(estimate.message) / static_cast<double>(hop.bits_per_second);
+      return static_cast<double>(hop.latency) + 8e12 * bytes / static_cast<double>(hop.bits_per_second);
     };
     const double mean = (of(estimate.between) * between + of(estimate.within) * (hops - between)) / hops;
     const bool grouped = groups_both_ways();
@@ -179,7 +199,7 @@ class Filler {
         "costs.transfer.rank_time",
         fmt::format("{}: {} of {} bytes, waited for", whose_,
                     grouped ? "three eighths of a message, of which four go together," : "half of a message",
-                    estimate.message));
+                    std::llround(bytes)));
   }
 
   template <class Number>

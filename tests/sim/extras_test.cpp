@@ -115,7 +115,7 @@ TEST_CASE("slices share a pass's duration and bytes exactly") {
 
 TEST_CASE("a slice pays its part of a message, and holds its part of logits and of what is received") {
   const auto schedule = std::make_shared<const Schedule>(parse_schedule(
-      "0F0.0 0F0.1 0F0.2 0F0.3 0B0.3 0B0.2 0B0.1 0B0.0\n1F0.0 1F0.1 1F0.2 1F0.3 1B0.3 1B0.2 1B0.1 1B0.0"));
+      "0F0.0 0F0.1 0F0.2 0F0.3 0B0.3 0B0.2 0B0.1 0B0.0 | 1F0.0 1F0.1 1F0.2 1F0.3 1B0.3 1B0.2 1B0.1 1B0.0"));
   // A latency of 1 and 4 for the bytes: 2 for a slice of four, not 5.
   Costs costs = uniform_costs(schedule->placement(), {.forward = 4, .backward = 8, .delay = 5});
   costs.slice_end = {0, 1, 2, 3, 4};

@@ -142,7 +142,7 @@ void require_at_most(std::size_t limit, std::size_t size, const std::string& pat
 }
 
 // Time to wait for the other end of a named pipe: open() itself would wait for ever.
-constexpr std::chrono::milliseconds kPatience{2500};
+constexpr std::chrono::milliseconds kPatience{2000};
 constexpr int kPauseMs = 10;
 using PatienceClock = std::chrono::steady_clock;
 
