@@ -25,7 +25,7 @@ struct EstimateOptions {
 };
 
 constexpr const char* kEstimateFooter =
-    "\nTimes are estimates until they are calibrated; docs/estimate.md says how near they came to measured "
+    "\nTimes are estimates until they are calibrated; docs/accuracy.md says how near they came to measured "
     "steps. Exit\n"
     "codes: 0 fine, 1 over the memory of a device, 2 wrong input.\n\n"
     "Examples:\n"

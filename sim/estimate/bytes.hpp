@@ -7,7 +7,7 @@
 // optimizer's. Under 3 the weights' shard is the fp32 master itself; while the step runs each stage is gathered whole in bf16 and adds up whole gradients,
 // as FSDP in pipelines of PyTorch does, which reduces them once.
 //
-// Temporaries, as measured on Megatron-LM with Transformer Engine (docs/estimate.md has the rows): one bf16 tensor for each distinct shape of a
+// Temporaries, as measured on Megatron-LM with Transformer Engine (docs/accuracy.md has the rows): one bf16 tensor for each distinct shape of a
 // weight in the stage's layers, where gradients of weights are added up inside the product; on the last stage the head's weight once more and
 // 3 x 2 T h / t, with tensor ranks 2 x 2 T h gathered; on others the backward of the widest feed-forward part, 2 x 2 T f / t. Where all stages share the
 // head, the larger of both, with the stage's share of the weight.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How far estimates were from measured steps: the figures of docs/estimate.md ("How near that comes"), for every place that says so.
+// How far estimates were from measured steps: the figures of docs/accuracy.md ("Estimates"), for every place that says so.
 
 #include <string>
 #include <string_view>

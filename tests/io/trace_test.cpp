@@ -493,7 +493,7 @@ TEST_CASE("names of one's own", "[traces]") {
 }
 
 TEST_CASE("the mapping of the page for DeepSpeed's instructions", "[traces]") {
-  std::ifstream page_file(PIPELOOM_SOURCE_DIR "/docs/traces.md");
+  std::ifstream page_file(PIPELOOM_SOURCE_DIR "/docs/measured-runs.md");
   const std::string page{std::istreambuf_iterator<char>(page_file), {}};
   const std::size_t at = page.rfind("```json", page.find("\"pipe forward\", \"kind\""));
   REQUIRE(at != std::string::npos);

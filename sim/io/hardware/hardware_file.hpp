@@ -1,6 +1,6 @@
 #pragma once
 
-// Hardware files: JSON with the rates of a device and its links (docs/hardware.md), and those that come with the program.
+// Hardware files: JSON with the rates of a device and its links (docs/models.md), and those that come with the program.
 
 #include <memory>
 #include <string>

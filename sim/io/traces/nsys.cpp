@@ -148,7 +148,7 @@ class NsysReader {
     if (processes_.empty())
       throw InputError(Where{path_},
                        "no range of a pipeline among its NVTX ranges; for names of your own give "
-                       "--mapping FILE, which the window opens as any file (docs/traces.md)");
+                       "--mapping FILE, which the window opens as any file (docs/measured-runs.md)");
     for (auto& [pid, process] : processes_) sort(process);
     const bool on_device = read_kernels();
     add_ranks(on_device);

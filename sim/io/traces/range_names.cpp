@@ -281,7 +281,7 @@ RangeNames::RangeNames(const std::string& path) : is_mapped_(true) {
   const Value& root = document.root();
   if (!root.is(ValueKind::Object) || root.find("ranges") == nullptr)
     throw InputError(Where{path, 1, 1},
-                     "a mapping is an object with the list \"ranges\"; see docs/traces.md");
+                     "a mapping is an object with the list \"ranges\"; see docs/measured-runs.md");
   for (std::size_t i = 0; i < root.keys().size(); ++i) {
     const std::string& key = root.keys()[i].name;
     const Value& value = root.items()[i];

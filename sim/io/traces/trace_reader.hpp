@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of a real run to a Trace, whatever profiler or timer wrote them. Formats: trace_formats.def, docs/traces.md.
+// Files of a real run to a Trace, whatever profiler or timer wrote them. Formats: trace_formats.def, docs/measured-runs.md.
 
 #include <optional>
 #include <string>

@@ -98,7 +98,7 @@ std::string room_line(const Plan& plan) {
 
 std::string accuracy_line(const estimate::Setting& setting) {
   if (setting.model->profile) return "times are of a measured layer profile";
-  return fmt::format("such estimates came {} (docs/estimate.md)",
+  return fmt::format("such estimates came {} (docs/accuracy.md)",
                      accuracy_on(setting.hardware->name, has_experts(*setting.model)));
 }
 

@@ -347,7 +347,7 @@ class KinetoRank {
     throw InputError(
         Where{record.path},
         fmt::format("no range of a pipeline is in it: {}; say what names mean with --mapping FILE "
-                    "(docs/traces.md)",
+                    "(docs/measured-runs.md)",
                     names));
   }
   throw InputError(
@@ -357,7 +357,7 @@ class KinetoRank {
       "none, and there is nothing to map. Record again with pipeloom.torch.ranges(stage), which is two "
       "lines; or "
       "let pipeloom.torch.record run the schedule; or run the same order from a CSV, whose ops PyTorch names "
-      "PP:0F0 and so on. Ranges with names of your own take --mapping FILE (docs/traces.md)");
+      "PP:0F0 and so on. Ranges with names of your own take --mapping FILE (docs/measured-runs.md)");
 }
 
 }  // namespace
