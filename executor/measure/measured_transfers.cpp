@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "sim/messages/program.hpp"
@@ -41,10 +42,18 @@ std::size_t median_size(std::vector<std::size_t> sizes) {
   return *middle;
 }
 
+/// Bytes of a microbatch's messages over one hop: the median, or what those of its slices have together. REQUIRES: not empty.
+std::size_t microbatch_size(std::vector<std::size_t> sizes, std::size_t slices) {
+  if (slices == 1) return median_size(std::move(sizes));
+  const std::size_t sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  return (sum * slices + sizes.size() / 2) / sizes.size();
+}
+
 /// The link of the messages for which `counts(message, info)` is true. Returns nullopt if there are none.
 template <class Counts>
 std::optional<MeasuredTransfers::Link> link_of(const RunResult& run, const MessageTable& table,
                                                Counts&& counts) {
+  const auto slices = static_cast<std::size_t>(run.timeline.schedule->slices());
   std::vector<cost::TransferPoint> points;
   std::vector<Ticks> overheads;
   std::vector<std::size_t> sizes;
@@ -60,7 +69,7 @@ std::optional<MeasuredTransfers::Link> link_of(const RunResult& run, const Messa
   // Clocks of two machines are never quite the same: a difference may come out below 0.
   return MeasuredTransfers::Link{cost::fit_link(points),
                                  std::max<Ticks>(cost::sample_of(std::move(overheads)).median, 0),
-                                 median_size(std::move(sizes))};
+                                 microbatch_size(std::move(sizes), slices)};
 }
 
 }  // namespace

@@ -39,6 +39,19 @@ RunResult four_messages() {
 
 }  // namespace
 
+TEST_CASE("bytes of a link are those of a microbatch: what the messages of its slices have together") {
+  RunResult run;
+  run.timeline.schedule =
+      std::make_shared<const Schedule>(parse_schedule("0F0.0 0F0.1 0B0.1 0B0.0 | 1F0.0 1F0.1 1B0.1 1B0.0"));
+  run.message_bytes = {60, 140, 140, 60};
+  for (const Ticks time : {10, 20, 30, 40})
+    run.messages.push_back(
+        {.sent = time, .received = time, .started = time, .done = time + 5, .waited = true});
+  const MeasuredTransfers transfers = measured_transfers(run);
+  REQUIRE(transfers.link);
+  CHECK(transfers.link->bytes == 200);  // 60 + 140
+}
+
 TEST_CASE("transfers: waiting, overhead and transfer, over all and by pair of ranks") {
   const MeasuredTransfers transfers = measured_transfers(four_messages());
   CHECK(transfers.all.waiting.count == 3);

@@ -51,7 +51,7 @@ struct MeasuredTransfers {
   struct Link {
     LinkFit fit;            ///< of their transfers
     Ticks overhead = 0;     ///< median
-    std::size_t bytes = 0;  ///< median size
+    std::size_t bytes = 0;  ///< of a microbatch, median
     /// What the simulator calls the latency of a transfer: from the end of the producer until the consumer may start.
     [[nodiscard]] Ticks latency() const { return fit.latency + overhead; }
   };
