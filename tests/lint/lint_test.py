@@ -11,6 +11,7 @@ import counted_names
 import equal_names
 import include_direction
 import message_text
+import phrases
 import sentences
 import text_rules
 
@@ -232,6 +233,27 @@ class TextRules(unittest.TestCase):
             found = text_rules.broken_links(root, "docs/a.md", page)
             self.assertEqual(found, ["docs/a.md:2: link to ../gone.md, which does not exist",
                                      "docs/a.md:3: link to b.md#no-heading, which has no such heading"])
+
+
+class Phrases(unittest.TestCase):
+    TEXTS = {"sim/a.hpp": "/// What it holds.\nint a;  ///< What it is\n  // What follows\n/// Bytes: what it holds.\n",
+             "gui/b.py": 'def f():\n    """Whether it stands behind."""\n    upstand = 1\n'}
+
+    def found(self, index, allowed):
+        phrase, pattern, _, better = phrases.MOST[index]
+        return phrases.violations(self.TEXTS, [(phrase, pattern, allowed, better)])
+
+    def test_comments_that_begin_with_the_word_are_counted_at_their_lines(self):
+        self.assertEqual(phrases.places(self.TEXTS, phrases.MOST[0][1]), ["sim/a.hpp:1", "sim/a.hpp:3"])
+        self.assertEqual(phrases.places(self.TEXTS, phrases.MOST[1][1]), ["gui/b.py:2"])
+
+    def test_whole_words_are_counted(self):
+        self.assertEqual([phrases.places(self.TEXTS, row[1]) for row in phrases.MOST if row[0] in ("stand", "behind")], [["gui/b.py:2"]] * 2)
+
+    def test_more_is_a_violation_and_less_lowers_the_table(self):
+        self.assertEqual(self.found(0, 2), [])
+        self.assertIn("2 times, 1 are allowed", self.found(0, 1)[0])
+        self.assertIn("lower it to 2", self.found(0, 3)[0])
 
 
 class Sentences(unittest.TestCase):

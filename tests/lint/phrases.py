@@ -34,22 +34,23 @@ MOST = [
 ]
 
 
-def places(root, pattern):
+def product_texts(root):
+    """name: text, of every file that is counted."""
+    return {name: (root / name).read_text(encoding="utf-8", errors="replace") for name in listed_files(root) or []
+            if not name.startswith(LEFT_OUT) and name.endswith(SUFFIXES) and (root / name).is_file()}
+
+
+def places(texts, pattern):
     """file:line of every occurrence, as text."""
-    out = []
-    for name in listed_files(root) or []:
-        if name.startswith(LEFT_OUT) or not name.endswith(SUFFIXES) or not (root / name).is_file():
-            continue
-        text = (root / name).read_text(encoding="utf-8", errors="replace")
-        out += [f"{name}:{text.count(chr(10), 0, found.end()) + 1}" for found in re.finditer(pattern, text, re.M)]
-    return out
+    return [f"{name}:{text.count(chr(10), 0, found.end()) + 1}"
+            for name, text in texts.items() for found in re.finditer(pattern, text, re.M)]
 
 
-def violations(root, most=None):
+def violations(texts, most):
     """Phrases whose count is not what the table says, as text."""
     out = []
-    for phrase, pattern, allowed, better in MOST if most is None else most:
-        found = places(root, pattern)
+    for phrase, pattern, allowed, better in most:
+        found = places(texts, pattern)
         if len(found) > allowed:
             out.append(f"{phrase}: {len(found)} times, {allowed} are allowed; write {better}\n  " + "\n  ".join(found))
         elif len(found) < allowed:
@@ -62,7 +63,7 @@ def main():
     if listed_files(root) is None:
         print("phrases.py: no git checkout, nothing to count")
         return 77
-    found = violations(root)
+    found = violations(product_texts(root), MOST)
     print("\n".join(found))
     return 1 if found else 0
 
