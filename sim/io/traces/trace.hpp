@@ -23,8 +23,12 @@ enum class WaitInside : std::uint8_t {
 };
 
 /// One op as it ran. Times are ticks from the origin of its rank: of a second (1 tick = 1 ps), or of the abstract unit where that is the trace's.
+/// There are many: small fields lie together.
 struct TraceOp {
   OpKind kind = OpKind::Forward;
+  WaitInside wait = WaitInside::None;
+  /// One entry with the op in front of it, though they ran one after the other.
+  bool is_joined = false;
   std::int32_t stage = kUnknown;
   /// Which of the rank's own stages; counts where the stage is unknown.
   std::int32_t chunk = kUnknown;
@@ -34,9 +38,6 @@ struct TraceOp {
   std::int32_t step = kUnknown;
   Ticks start = 0;
   Ticks end = 0;
-  WaitInside wait = WaitInside::None;
-  /// One entry with the op in front of it, though they ran one after the other.
-  bool is_joined = false;
 };
 
 /// One side of a message, as long as its rank's range for it took, the wait for the other side included.
