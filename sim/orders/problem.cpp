@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <pipeloom/error.hpp>
 
@@ -101,6 +102,41 @@ void add_pairs(Problem& problem, const Placement& placement, const Costs& costs)
         gains = true;
       }
   if (gains) problem.pairs = std::move(pairs);
+}
+
+void round_limits(Problem& problem) {
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank) {
+    Bytes step = 0;
+    for (const std::size_t s : problem.stages_of[rank])
+      for (const Bytes bytes : {problem.stages[s].held, problem.stages[s].kept, problem.stages[s].dropped})
+        step = std::gcd(step, bytes);
+    Bytes& limit = problem.limit[rank];
+    if (limit != kNoLimit && limit > 0 && step > 0) limit -= limit % step;
+  }
+}
+
+void tighten(Problem& problem, Bytes most) {
+  for (Bytes& limit : problem.limit) limit = std::min(limit, most);
+}
+
+std::vector<Bytes> tighter_limits(const Problem& problem, std::size_t count) {
+  Bytes whole = 0;  // a microbatch on the rank where it takes most
+  Bytes parts = 1;
+  for (const auto& on_rank : problem.stages_of) {
+    Bytes held = 0;
+    for (const std::size_t s : on_rank) held += problem.stages[s].held;
+    whole = std::max(whole, held);
+    parts = std::max(parts, static_cast<Bytes>(on_rank.size()));
+  }
+  const Bytes most = problem.limit.empty() ? 0 : *std::ranges::max_element(problem.limit);
+  std::vector<Bytes> out;
+  if (most == kNoLimit || whole < parts) return out;
+  const auto bytes = [&](Bytes shares) {
+    return shares * (whole / parts) + (shares * (whole % parts) + parts - 1) / parts;
+  };
+  for (Bytes shares = most / (whole / parts) + 1; shares > 0 && out.size() < count; --shares)
+    if (bytes(shares) < most) out.push_back(bytes(shares));
+  return out;
 }
 
 Ticks head_of(const Problem& problem, std::size_t rank) {

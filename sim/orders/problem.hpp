@@ -96,6 +96,16 @@ void set_objective(Problem& problem, Objective objective);
 /// REQUIRES: make_problem() made it of this placement and these costs, with its backwards cut.
 void add_pairs(Problem& problem, const Placement& placement, const Costs& costs);
 
+/// Limits of ranks of which all that is taken and given back is a multiple of one size are multiples of it, too, from then on. The same orders keep them.
+void round_limits(Problem& problem);
+
+/// No rank may hold more than `most`.
+void tighten(Problem& problem, Bytes most);
+
+/// Tighter limits for all ranks, bytes, falling: the last `count` whole numbers of stages of a rank, as shares of the microbatch that takes most, that take less than the
+/// loosest limit. Those of two problems that differ in limits only are the same below the lesser limit. None where there is no limit, or nothing is held.
+[[nodiscard]] std::vector<Bytes> tighter_limits(const Problem& problem, std::size_t count);
+
 inline constexpr std::size_t kMaxChunks = 80;
 
 /// Whether no duration is said of a microbatch or slice of its own: what the words of an order rest on.

@@ -336,4 +336,15 @@ std::string over_limit_text(const Run& run) {
   return text;
 }
 
+io::Config searched_config(const io::Config& kin, const PlanOptions& options) {
+  io::Config out = with_schedule({kin, 1}, std::string(io::kCustomSchedule));
+  for (const char* key : {"options.variant", "options.memory_limit", "options.group_size"})
+    io::reset_option(out, key);
+  if (!options.schedule_file.empty()) {
+    out.options.file = options.schedule_file;
+    io::mark_given(out, "options.file");
+  }
+  return out;
+}
+
 }  // namespace pipeloom::study

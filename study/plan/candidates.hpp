@@ -52,4 +52,7 @@ void weigh_bound(PlanCandidate& candidate);
 /// "linear", "loop", "v", "wave", "two ways" or "free".
 [[nodiscard]] std::string placement_name(const Placement& placement);
 
+/// The configuration of an order that is in a file of its own.
+[[nodiscard]] io::Config searched_config(const io::Config& kin, const PlanOptions& options);
+
 }  // namespace pipeloom::study

@@ -10,7 +10,6 @@
 #include "schedules/generator.hpp"
 #include "schedules/offload.hpp"
 #include "sim/io/config/config.hpp"
-#include "sim/io/config/effective_config.hpp"
 #include "sim/orders/designs/design.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
@@ -122,13 +121,22 @@ void take_bound(const orders::Bound& bound, const Run& like, PlanCandidate& cand
 /// Orders on the ranks of some candidates, each a candidate of its own.
 class Searcher {
  public:
-  Searcher(const std::vector<const PlanCandidate*>& kin, const PlanOptions& options, const Limits& limits)
-      : kin_(kin), like_(*kin.front()), options_(options), limits_(limits), name_(searched_name(like_)) {}
+  /// `most`: what activations may take of a rank, where that is less than the limits.
+  Searcher(const std::vector<const PlanCandidate*>& kin, Bytes most, const PlanOptions& options,
+           const Limits& limits)
+      : kin_(kin),
+        like_(*kin.front()),
+        most_(most),
+        options_(options),
+        limits_(limits),
+        name_(searched_name(like_)) {}
 
   std::optional<PlanCandidate> run(std::int64_t work, std::vector<std::string>& warnings) const {
-    const auto problem = problem_of(like_.run);
+    auto problem = problem_of(like_.run);
     if (!problem) return std::nullopt;
-    const auto paired = problem_of(like_.run, true);
+    auto paired = problem_of(like_.run, true);
+    orders::tighten(*problem, most_);
+    orders::tighten(*paired, most_);
     const bool has_pairs = !paired->pairs.empty();
     const std::int64_t share = has_pairs ? work / 2 : work;
     auto best = problem->needs_entries() ? as_design(*problem, share) : plain(*problem, share);
@@ -156,7 +164,7 @@ class Searcher {
     auto out = best_made(
         *found, [&](const orders::Order& order) { return candidate(problem, order, like_.config); },
         options_);
-    if (out) take_bound(found->bound, like_.run, *out);
+    if (out && most_ == orders::kNoLimit) take_bound(found->bound, like_.run, *out);
     return out;
   }
 
@@ -244,6 +252,7 @@ class Searcher {
 
   const std::vector<const PlanCandidate*>& kin_;
   const PlanCandidate& like_;
+  Bytes most_;
   const PlanOptions& options_;
   const Limits& limits_;
   std::string name_;
@@ -251,6 +260,9 @@ class Searcher {
 
 /// Of the families that orders are searched for, so many of the best are searched on where there are more.
 constexpr std::size_t kSearchedOn = 3;
+/// So many tighter limits are searched under too, with at most so many times as much work together as the searches under the limits.
+constexpr std::size_t kTighter = 4;
+constexpr std::size_t kTighterWork = 2;
 
 /// Searches on the placements of families, each from what it found before.
 class FamilySearch {
@@ -265,32 +277,45 @@ class FamilySearch {
     std::vector<Searched> all;
     for (Family& family : families) {
       const Ticks bound = bound_of(family);
-      Searched one{.kin = std::move(family), .bound = bound};
+      Searched one{.kin = std::move(family), .bound = bound, .levels = {{orders::kNoLimit, bound}}};
       if (may_win(one)) all.push_back(std::move(one));
     }
     std::ranges::stable_sort(all, {}, shortest_run);
     const bool in_rounds = all.size() > kSearchedOn;
     if (in_rounds) seconds /= 2;
-    if (all.empty()) return {};
-    search(all, seconds);
+    if (!all.empty()) search(all, seconds);
     if (in_rounds) {
       std::ranges::stable_sort(all, [this](const Searched& a, const Searched& b) {
-        return a.found &&
-               (!b.found || key_of(*a.found, options_.objective) < key_of(*b.found, options_.objective));
+        return a.found() && (!b.found() ||
+                             key_of(*a.found(), options_.objective) < key_of(*b.found(), options_.objective));
       });
       search(std::span(all).first(kSearchedOn), seconds);
     }
     std::vector<PlanCandidate> out;
     for (Searched& one : all)
-      if (one.found) out.push_back(std::move(*one.found));
+      if (const PlanCandidate* found = one.found()) out.push_back(*found);
     return out;
   }
 
  private:
+  /// The limits, or a tighter one.
+  struct Level {
+    Bytes most = orders::kNoLimit;
+    Ticks bound = 0;  ///< of steps
+    std::optional<PlanCandidate> found = {};
+  };
   struct Searched {
     Family kin;
     Ticks bound = 0;
-    std::optional<PlanCandidate> found = {};
+    std::vector<Level> levels;
+
+    /// The shortest of all levels; null where there is none.
+    [[nodiscard]] const PlanCandidate* found() const {
+      const PlanCandidate* out = nullptr;
+      for (const Level& level : levels)
+        if (level.found && (out == nullptr || level.found->step_time < out->step_time)) out = &*level.found;
+      return out;
+    }
   };
 
   static Ticks shortest_run(const Searched& of) {
@@ -314,28 +339,53 @@ class FamilySearch {
   }
 
   /// Whether an order could be better than all that is there.
-  [[nodiscard]] bool may_win(const Searched& one) const {
-    if (options_.objective != PlanObjective::StepTime && options_.objective != PlanObjective::Makespan)
-      return true;
-    return one.bound < shortest_;
+  [[nodiscard]] bool may_win(const Searched& one) const { return !is_about_time() || one.bound < shortest_; }
+  [[nodiscard]] bool is_about_time() const {
+    return options_.objective == PlanObjective::StepTime || options_.objective == PlanObjective::Makespan;
   }
 
-  /// In so many seconds together.
+  /// In about so many seconds together. An order that fits in less fits here, and a search with less room may come to a shorter one: what
+  /// searches under tighter limits find counts, so that more memory makes nothing longer.
   void search(std::span<Searched> all, double seconds) {
     const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
-    for (Searched& one : all) {
-      if (!may_win(one)) continue;
-      Family kin = one.kin;
-      if (one.found) kin.push_back(&*one.found);
-      try {
-        if (auto better = Searcher(kin, options_, limits_).run(work, warnings_)) {
-          shortest_ = std::min(shortest_, time_of(*better));
-          one.found = std::move(better);
-        }
-      } catch (const Stopped&) {
-        return;
-      }
+    std::size_t left = kTighterWork * all.size();
+    try {
+      for (Searched& one : all)
+        if (may_win(one)) search(one.kin, one.levels.front(), work);
+      for (Searched& one : all) add_tighter(one);
+      for (std::size_t i = 1; i <= kTighter; ++i)
+        for (Searched& one : all)
+          if (i < one.levels.size() && is_worth(one.levels[i]) && left > 0 && left-- > 0)
+            search(one.kin, one.levels[i], work);
+    } catch (const Stopped&) {
+      return;  // with what was found
     }
+  }
+
+  void search(Family kin, Level& level, std::int64_t work) {
+    if (level.found) kin.push_back(&*level.found);
+    if (auto better = Searcher(kin, level.most, options_, limits_).run(work, warnings_)) {
+      shortest_ = std::min(shortest_, time_of(*better));
+      level.found = std::move(better);
+    }
+  }
+
+  /// Once.
+  void add_tighter(Searched& one) const {
+    if (one.levels.size() > 1 || !is_about_time() || !is_worth(one.levels.front())) return;
+    const PlanCandidate& like = *one.kin.front();
+    auto problem = problem_of(like.run);
+    if (!problem) return;
+    for (const Bytes most : orders::tighter_limits(*problem, kTighter)) {
+      orders::tighten(*problem, most);
+      const Ticks bound = bound_on(*problem, like.run) + time_of(like) - like.makespan;
+      one.levels.push_back({most, std::max(bound, one.bound)});
+    }
+  }
+
+  /// Whether an order could be better by more than what counts as the same.
+  [[nodiscard]] bool is_worth(const Level& level) const {
+    return (1 + kSameStep) * static_cast<double>(level.bound) < static_cast<double>(shortest_);
   }
 
   const PlanOptions& options_;
@@ -343,16 +393,6 @@ class FamilySearch {
   std::vector<std::string>& warnings_;
   Ticks shortest_ = kMaxTicks;
 };
-
-/// Nothing for runs that noise cannot be drawn for: with recomputation.
-std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options) {
-  if (candidate.p95) return candidate.p95;
-  try {
-    return p95_of(candidate.run, options.seed);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
 
 /// Orders near the best that a search keeps for best_made().
 std::size_t runners_up(const PlanOptions& options) {
@@ -400,15 +440,6 @@ orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work
   return {.work = work, .seed = options.seed, .threads = options.threads, .runners_up = runners_up(options)};
 }
 
-bool is_better(const PlanCandidate& one, const PlanCandidate& other, const PlanOptions& options) {
-  if (options.objective == PlanObjective::P95) {
-    const auto first = p95_if_any(one, options);
-    const auto second = p95_if_any(other, options);
-    if (first && second) return *first < *second;
-  }
-  return one.step_time < other.step_time;
-}
-
 std::optional<PlanCandidate> best_made(const orders::FoundOrder& found, const MakeCandidate& make,
                                        const PlanOptions& options) {
   return best_among(found.order, found.runners_up, make, options);
@@ -429,6 +460,7 @@ std::optional<orders::Problem> problem_of(const ProblemParts& parts) {
     add_copies(parts, problem);
     if (parts.pairs && parts.recomputed.empty())
       orders::add_pairs(problem, parts.placement, costs_of_stages(parts.costs));
+    orders::round_limits(problem);
     return problem;
   } catch (const ScheduleError&) {
     return std::nullopt;  // no room for activations; the runs themselves say by how much
@@ -456,17 +488,6 @@ std::int64_t search_work(double seconds, int threads) {
   constexpr double kOpsPerSecond = 3e7;  // of a thread, about
   constexpr int kChains = 4;             // of a search
   return static_cast<std::int64_t>(seconds * kOpsPerSecond * std::clamp(threads, 1, kChains) / kChains);
-}
-
-io::Config searched_config(const io::Config& kin, const PlanOptions& options) {
-  io::Config out = with_schedule({kin, 1}, std::string(io::kCustomSchedule));
-  for (const char* key : {"options.variant", "options.memory_limit", "options.group_size"})
-    io::reset_option(out, key);
-  if (!options.schedule_file.empty()) {
-    out.options.file = options.schedule_file;
-    io::mark_given(out, "options.file");
-  }
-  return out;
 }
 
 std::vector<PlanCandidate> searched_candidates(std::vector<Family> families,

@@ -46,10 +46,6 @@ struct ProblemParts {
 /// How to search so that best_made() has what it chooses among.
 [[nodiscard]] orders::SearchOptions order_search(const PlanOptions& options, std::int64_t work);
 
-/// Whether `one` is to be preferred to `other` under the objective: by the step, or where that is p95 and noise can be drawn for both, by that.
-[[nodiscard]] bool is_better(const PlanCandidate& one, const PlanCandidate& other,
-                             const PlanOptions& options);
-
 /// Of an order that was found, and under p95 those near it, the candidate that is best. `make` gives nothing for orders that do not fit.
 using MakeCandidate = std::function<std::optional<PlanCandidate>(const orders::Order&)>;
 [[nodiscard]] std::optional<PlanCandidate> best_made(const orders::FoundOrder& found,
@@ -74,8 +70,5 @@ using Family = std::vector<const PlanCandidate*>;
 
 /// Ops that each chain of a search may time so that the search takes about so many seconds.
 [[nodiscard]] std::int64_t search_work(double seconds, int threads);
-
-/// The configuration of an order that is in a file of its own.
-[[nodiscard]] io::Config searched_config(const io::Config& kin, const PlanOptions& options);
 
 }  // namespace pipeloom::study

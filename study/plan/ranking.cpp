@@ -6,6 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include <pipeloom/error.hpp>
+#include "study/plan/candidates.hpp"
+
 namespace pipeloom::study {
 namespace {
 
@@ -87,6 +90,24 @@ const PlanCandidate* cheap_neighbour(const Plan& plan) {
     if (out == nullptr || one.step_time < out->step_time) out = &one;
   }
   return out;
+}
+
+std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options) {
+  if (candidate.p95) return candidate.p95;
+  try {
+    return p95_of(candidate.run, options.seed);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+bool is_better(const PlanCandidate& one, const PlanCandidate& other, const PlanOptions& options) {
+  if (options.objective == PlanObjective::P95) {
+    const auto first = p95_if_any(one, options);
+    const auto second = p95_if_any(other, options);
+    if (first && second) return *first < *second;
+  }
+  return one.step_time < other.step_time;
 }
 
 }  // namespace pipeloom::study

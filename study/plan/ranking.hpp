@@ -2,6 +2,7 @@
 
 // Who wins: steps that nobody could tell apart are the same step, and of these the one that holds least is the best.
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,5 +37,12 @@ void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective);
 [[nodiscard]] const PlanCandidate* cheap_neighbour(const Plan& plan);
 inline constexpr double kNeighbour = 0.01;
 inline constexpr double kLighter = 0.05;
+
+/// The step that is not passed in 95 of 100 runs under noise. Nothing for runs that noise cannot be drawn for: with recomputation.
+[[nodiscard]] std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options);
+
+/// Whether `one` is to be preferred to `other` under the objective: by the step, or where that is p95 and noise can be drawn for both, by that.
+[[nodiscard]] bool is_better(const PlanCandidate& one, const PlanCandidate& other,
+                             const PlanOptions& options);
 
 }  // namespace pipeloom::study

@@ -63,6 +63,46 @@ Ticks simulated(const Drawn& drawn, const Order& order) {
   return value;
 }
 
+TEST_CASE("Limits that the same orders keep are the same limit", "[orders]") {
+  // Three stages on a rank: a microbatch takes 30 of it, and I gives 5 of a stage's 10 back. Whatever is held is a multiple of 5.
+  const Placement placement = Placement::loop(2, 3);
+  Terms terms = uniform_terms(placement, {});
+  std::ranges::fill(terms.memory.activation, 10);
+  std::ranges::fill(terms.memory.released_at_input, 5);
+  Problem problem = make_problem(placement, 4, terms, {63, kNoLimit}, Objective::Makespan);
+  round_limits(problem);
+  CHECK(problem.limit == std::vector<Bytes>{60, kNoLimit});
+  tighten(problem, 60);
+  CHECK(problem.limit == std::vector<Bytes>{60, 60});
+  CHECK(tighter_limits(problem, 3) == std::vector<Bytes>{50, 40, 30});
+  CHECK(tighter_limits(problem, 9) == std::vector<Bytes>{50, 40, 30, 20, 10});
+  problem.limit = {60, 61};
+  CHECK(tighter_limits(problem, 2) == std::vector<Bytes>{60, 50});
+  problem.limit[0] = kNoLimit;
+  CHECK(tighter_limits(problem, 2).empty());
+}
+
+TEST_CASE("An order keeps a limit if it keeps the rounded one", "[orders]") {
+  test::Random random(12);
+  int kept = 0;
+  for (int i = 0; i < 200; ++i) {
+    Drawn drawn = draw(random);
+    for (StageWork& stage : drawn.problem.stages) {
+      stage.held *= 6;
+      stage.kept *= 3;
+    }
+    const auto found = search_order(drawn.problem, {}, {.work = 1000, .seed = random.bits()});
+    if (!found) continue;
+    for (Bytes& limit : drawn.problem.limit) limit = random.between(20, 200);
+    Problem rounded = drawn.problem;
+    round_limits(rounded);
+    CHECK(keeps_limits(rounded, found->order) == keeps_limits(drawn.problem, found->order));
+    kept += keeps_limits(rounded, found->order) ? 1 : 0;
+  }
+  CHECK(kept > 20);
+  CHECK(kept < 180);
+}
+
 TEST_CASE("An order comes to what the engine says, and comes back from its schedule", "[orders]") {
   test::Random random(11);
   for (int i = 0; i < 200; ++i) {

@@ -76,6 +76,10 @@ std::string shape_line(const io::Config& workload) {
   if (workload.ranks > 0)
     out = fmt::format("{}, {}; ", counted(workload.ranks, "rank"),
                       counted(workload.microbatches, "microbatch"));
+  const cost::ModelSpec& spec = workload.costs.model;
+  if (!spec.model.empty())
+    return out + spec.model + (spec.hardware.empty() ? "" : " on " + spec.hardware) +
+           fmt::format(", tp {}, dp {}, cp {}, ep {}", spec.tensor, spec.data, spec.context, spec.expert);
   return out + (workload.given.has("costs") ? "costs as given" : "unit costs: F, I and W 1, B 2");
 }
 
