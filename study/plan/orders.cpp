@@ -260,7 +260,7 @@ class Searcher {
 
 /// Of the families that orders are searched for, so many of the best are searched on where there are more.
 constexpr std::size_t kSearchedOn = 3;
-/// So many tighter limits are searched under too, with at most so many times as much work together as the searches under the limits.
+/// Tighter limits that are searched under too, and the most work of these searches together, as a multiple of that under the limits.
 constexpr std::size_t kTighter = 4;
 constexpr std::size_t kTighterWork = 2;
 
@@ -344,8 +344,8 @@ class FamilySearch {
     return options_.objective == PlanObjective::StepTime || options_.objective == PlanObjective::Makespan;
   }
 
-  /// In about so many seconds together. An order that fits in less fits here, and a search with less room may come to a shorter one: what
-  /// searches under tighter limits find counts, so that more memory makes nothing longer.
+  /// Searches for about that many seconds together. An order that fits in less fits here, and a search with less room may find a shorter one:
+  /// orders found under tighter limits count, so that more memory seldom makes a step longer.
   void search(std::span<Searched> all, double seconds) {
     const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
     std::size_t left = kTighterWork * all.size();
@@ -383,7 +383,7 @@ class FamilySearch {
     }
   }
 
-  /// Whether an order could be better by more than what counts as the same.
+  /// True if an order could be better by more than counts as the same.
   [[nodiscard]] bool is_worth(const Level& level) const {
     return (1 + kSameStep) * static_cast<double>(level.bound) < static_cast<double>(shortest_);
   }

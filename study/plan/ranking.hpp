@@ -41,7 +41,7 @@ inline constexpr double kLighter = 0.05;
 /// The step that is not passed in 95 of 100 runs under noise. Nothing for runs that noise cannot be drawn for: with recomputation.
 [[nodiscard]] std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options);
 
-/// Whether `one` is to be preferred to `other` under the objective: by the step, or where that is p95 and noise can be drawn for both, by that.
+/// True if `one` is preferred to `other` under the objective: by the step, or by p95 if that is the objective and noise can be drawn for both.
 [[nodiscard]] bool is_better(const PlanCandidate& one, const PlanCandidate& other,
                              const PlanOptions& options);
 
