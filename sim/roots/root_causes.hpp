@@ -17,14 +17,14 @@
 namespace pipeloom {
 
 enum class RootKind : std::uint8_t {
-  SlowStage,   ///< ops of a stage take longer than those of the same kind on other stages
-  LongOp,      ///< single ops take longer than the others of their stage
-  Message,     ///< messages between two ranks were under way
-  Queueing,    ///< a message waited for the link, or after another
-  Memory,      ///< copies to or from the host were not done
-  Order,       ///< ranks had other work first, or too little in hand to fill the time
-  Fill,        ///< the pipeline fills: nothing of the above, before the rank's first backward
-  Drain,       ///< it drains: nothing of the above, after its last forward
+  SlowStage,  ///< ops of a stage take longer than those of the same kind on other stages
+  LongOp,     ///< single ops take longer than the others of their stage
+  Message,    ///< messages between two ranks were under way
+  Queueing,   ///< a message waited for the link, or after another
+  Memory,     ///< copies to or from the host were not done
+  Order,      ///< ranks had other work first, or too little in hand to fill the time
+  Fill,       ///< the pipeline fills: nothing of the above, before the rank's first backward
+  Drain,      ///< it drains: nothing of the above, after its last forward
   Unexplained  ///< a rank was idle though the tensors were there: in measured runs, and where messages wait for each other
 };
 inline constexpr std::size_t kRootKinds = 9;

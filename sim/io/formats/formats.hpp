@@ -63,8 +63,9 @@ struct Format {
   bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
   bool picture = false;                 ///< Exported::picture changes it
-  int bytes_per_op = 0;  ///< of text, about, for every op of every step; 0 for texts that do not grow with them
-  bool lowers = false;   ///< Exported::lowering changes it
+  int bytes_per_op =
+      0;  ///< of text, about, for every op of every step; 0 for texts that do not grow with them
+  bool lowers = false;  ///< Exported::lowering changes it
   /// Of a format that is no schedule: advice on such a file, for the error text.
   std::string read_instead = {};
   /// Empty if the format cannot be read. Throws InputError.

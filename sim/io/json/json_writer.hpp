@@ -18,8 +18,7 @@ namespace pipeloom::io {
 /// Layout of a document. Levels count from 1: the outermost container is level 1.
 struct JsonStyle {
   JsonSpelling spelling = JsonSpelling::Report;
-  bool blanks =
-      true;  ///< after ',' and ':' of containers on one line: {"a": [1, 2]}, else {"a":[1,2]}
+  bool blanks = true;  ///< after ',' and ':' of containers on one line: {"a": [1, 2]}, else {"a":[1,2]}
   int lines =
       0;  ///< containers of levels 1 to `lines` give each entry a line of its own, two blanks deeper than their own
   int closing = 0;   ///< containers of levels 1 to `closing` close on a line of their own
