@@ -171,11 +171,11 @@ def plan(
     budget: float | None = None, seed: int | None = None, jobs: int | None = None, top: int | None = None, hardware: Path_ | None = None,
     tp: SupportsIndex | None = None, dp: SupportsIndex | None = None, cp: SupportsIndex | None = None, ep: SupportsIndex | None = None,
     zero: int | None = None, seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
-    recompute: str | Sequence[str] | None = None,
+    recompute: str | Sequence[str] | None = None, precision: str | None = None,
 ) -> Plan:
     """The best schedules for a workload, ranked, each with a bound on how much better any could be.
 
-    ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it; ``hardware`` to ``recompute`` are of models. ``vary`` says what may differ
+    ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it; ``hardware`` to ``precision`` are of models. ``vary`` says what may differ
     (["order", "chunks"]), ``limit`` what a rank may hold (bytes or "16GB"), ``headroom`` what share of the device stays free, ``budget`` how many seconds are searched,
     about. Ctrl-C gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
 
@@ -185,7 +185,7 @@ def plan(
     options = {
         "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "objective": objective, "vary": vary, "target": target,
         "limit": limit, "headroom": headroom, "budget": budget, "seed": seed, "jobs": jobs, "top": top, "hardware": hardware, "tp": tp, "dp": dp,
-        "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute,
+        "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "precision": precision,
     }
     words: list[str] = []
     text: str | None = None
@@ -203,7 +203,7 @@ def estimate(
     microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, schedule: str | None = None, tp: SupportsIndex | None = None,
     dp: SupportsIndex | None = None, cp: SupportsIndex | None = None, ep: SupportsIndex | None = None, zero: int | None = None,
     seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
-    recompute: str | Sequence[str] | None = None, layers: str | Sequence[int] | None = None, limit: Size | None = None, tokens: float | None = None,
+    recompute: str | Sequence[str] | None = None, precision: str | None = None, layers: str | Sequence[int] | None = None, limit: Size | None = None, tokens: float | None = None,
 ) -> Answer:
     """Times, bytes, tokens per second and memory of a model on a cluster.
 
@@ -212,7 +212,7 @@ def estimate(
     """
     options = {
         "hardware": hardware, "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "tp": tp, "dp": dp, "cp": cp,
-        "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "layers": layers,
+        "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "precision": precision, "layers": layers,
         "limit": limit, "tokens": tokens,
     }
     with tempfile.TemporaryDirectory() as folder:
