@@ -62,6 +62,9 @@ void add_json_file_options(OptionList& list, PrintOptions& options) {
 }
 
 void PrintOptions::require_free_file() const {
+  if (json_file == "-")
+    throw InputError(Where{"--json-out"},
+                     "standard output has what people read; name a file, or give --json instead");
   if (json_file) require_free(*json_file, force);
 }
 

@@ -21,7 +21,7 @@ KINDS: list[str] = _kinds()
 __version__: str = _version()
 
 __all__ = [
-    "KINDS", "Answer", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run", "Schedule",
-    "ScheduleError", "ScheduleInfo", "ScheduleList", "Sweep", "TooLargeError", "Validation", "calibrate", "compare", "convert", "estimate", "explain", "hardware", "models",
-    "plan", "read", "schedules", "simulate", "sweep", "validate",
+    "KINDS", "Answer", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run",
+    "Schedule", "ScheduleError", "ScheduleInfo", "ScheduleList", "Sweep", "TooLargeError", "Validation", "calibrate", "compare",
+    "convert", "estimate", "explain", "hardware", "models", "plan", "read", "schedules", "simulate", "sweep", "validate",
 ]

@@ -185,7 +185,8 @@ def plan(
     options = {
         "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "objective": objective, "vary": vary, "target": target,
         "limit": limit, "headroom": headroom, "budget": budget, "seed": seed, "jobs": jobs, "top": top, "hardware": hardware, "tp": tp, "dp": dp,
-        "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "precision": precision,
+        "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute,
+        "precision": precision,
     }
     words: list[str] = []
     text: str | None = None
@@ -203,7 +204,8 @@ def estimate(
     microbatches: SupportsIndex | None = None, chunks: SupportsIndex | None = None, schedule: str | None = None, tp: SupportsIndex | None = None,
     dp: SupportsIndex | None = None, cp: SupportsIndex | None = None, ep: SupportsIndex | None = None, zero: int | None = None,
     seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
-    recompute: str | Sequence[str] | None = None, precision: str | None = None, layers: str | Sequence[int] | None = None, limit: Size | None = None, tokens: float | None = None,
+    recompute: str | Sequence[str] | None = None, precision: str | None = None, layers: str | Sequence[int] | None = None,
+    limit: Size | None = None, tokens: float | None = None,
 ) -> Answer:
     """Times, bytes, tokens per second and memory of a model on a cluster.
 
@@ -212,7 +214,8 @@ def estimate(
     """
     options = {
         "hardware": hardware, "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "tp": tp, "dp": dp, "cp": cp,
-        "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute, "precision": precision, "layers": layers,
+        "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute,
+        "precision": precision, "layers": layers,
         "limit": limit, "tokens": tokens,
     }
     with tempfile.TemporaryDirectory() as folder:

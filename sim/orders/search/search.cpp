@@ -131,7 +131,7 @@ class Search {
     for (std::vector<Policy>& family : first_policies(problem_)) {
       families.emplace_back();
       for (Policy& policy : family) {
-        ask(0);
+        ask(spent_ / shares_.all());
         if (stopped_) return;
         const auto value = play(player, policy);
         if (!value) continue;

@@ -1,13 +1,21 @@
 #include "study/explain/ops/op_candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
+
+#include "study/explain/ops/cause_times.hpp"
 
 namespace pipeloom::study::explain {
 namespace {
 
 constexpr double kAlike = 0.01;
+constexpr double kPrice = 8;
+constexpr double kPriceOfKind = 2;
+constexpr double kPriceOfSize = 6;
+constexpr double kPriceOfFaster = 4;
+constexpr double kPriceOfAdded = 4;  // of two that fit alike the factor is taken
 
 /// Adds the set unless it covers nothing, or what another does.
 void add_candidate(std::vector<Candidate>& all, const OpSet& ops, std::vector<Cover> covers) {
@@ -141,6 +149,14 @@ void list_candidates(Search& search) {
       add_candidate(search.of_entries, ops, covers_of_entries(search, ops));
     }
   }
+}
+
+double price_of(const OpCause& cause, std::size_t candidates) {
+  const double log_factor =
+      cause.is_added ? std::log(std::max(1 + cause.size(), kLeastLeft)) : cause.log_factor;
+  return kPrice + std::log(static_cast<double>(candidates)) + (cause.ops.kind ? kPriceOfKind : 0) +
+         kPriceOfSize * std::abs(log_factor) + (log_factor < 0 ? kPriceOfFaster : 0) +
+         (cause.is_added ? kPriceOfAdded : 0);
 }
 
 }  // namespace pipeloom::study::explain

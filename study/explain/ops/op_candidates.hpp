@@ -55,6 +55,15 @@ struct Search {
   double sigma = kSmallestSigma;      ///< of single ops
 };
 
+/// A search of causes ends at this many.
+inline constexpr std::size_t kMostCauses = 8;
+/// Of a loss: a cell or entry whose loss changes by less says nothing.
+inline constexpr double kSpeaks = 1;
+
+/// Log likelihood that a cause has to explain before it is named: more for a kind, for a large or a faster one, for time on top of
+/// ops, which a factor is preferred to where both fit alike, and for the number of candidates.
+[[nodiscard]] double price_of(const OpCause& cause, std::size_t candidates);
+
 /// Part of an entry's predicted time that `ops` covers.
 [[nodiscard]] double part_covered(const Wiring& wiring, std::size_t e, const OpSet& ops);
 

@@ -5,27 +5,20 @@
 #include <cmath>
 
 #include "study/explain/ops/cause_times.hpp"
+#include "study/explain/ops/microbatch_causes.hpp"
 #include "study/explain/ops/op_candidates.hpp"
 #include "study/explain/robust.hpp"
 
 namespace pipeloom::study::explain {
 namespace {
 
-constexpr double kPrice = 8;
-constexpr double kPriceOfKind = 2;
-constexpr double kPriceOfSize = 6;
-constexpr double kPriceOfFaster = 4;
-constexpr double kPriceOfAdded = 4;  // of two that fit alike the factor is taken
 constexpr double kLargestLog = 3;
 constexpr double kPriceOfWrongCosts = 15;
 constexpr double kMostPerCell = 240;
-constexpr double kMostPerEntry = 16;
 constexpr double kPriceOfSpread =
     3500;  // times the square of the spread of wrong costs, which is rarely large
 constexpr std::array kCostSigmas = {0.0, 0.003, 0.006, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.055, 0.08};
 constexpr std::size_t kImproved = 3;  // of these spreads
-constexpr std::size_t kMostCauses = 8;
-constexpr double kSpeaks = 1;  // of a loss: a cell whose loss changes by less says nothing
 
 /// Means of cells with the microbatches' causes taken off, and the spread of entries around them.
 void take_means(Search& search, std::span<const OpCause> of_cells, std::span<const OpCause> of_microbatches) {
@@ -69,16 +62,9 @@ struct CellSearch {
   const Search& search;
   std::vector<double> variance;  // [cell]
   double cost_sigma = 0;
-  double price_of_count = 0;   // log of the candidates
   double price_of_spread = 0;  // of the variances
 
-  [[nodiscard]] double price(const OpCause& cause) const {
-    const double log_factor =
-        cause.is_added ? std::log(std::max(1 + cause.size(), kLeastLeft)) : cause.log_factor;
-    return kPrice + price_of_count + (cause.ops.kind ? kPriceOfKind : 0) +
-           kPriceOfSize * std::abs(log_factor) + (log_factor < 0 ? kPriceOfFaster : 0) +
-           (cause.is_added ? kPriceOfAdded : 0);
-  }
+  [[nodiscard]] double price(const OpCause& cause) const { return price_of(cause, search.of_cells.size()); }
   [[nodiscard]] double loss(double left, std::size_t c) const {
     return std::min(left * left / variance[c], kMostPerCell);
   }
@@ -334,7 +320,7 @@ void CellSearch::improve(Fit& fit) const {
 
 /// The search under one spread of wrong costs.
 CellSearch search_under(const Search& search, double cost_sigma) {
-  CellSearch cells{search, {}, cost_sigma, std::log(static_cast<double>(search.of_cells.size()))};
+  CellSearch cells{search, {}, cost_sigma};
   for (const Cell& cell : search.cells) {
     const double of_mean = search.sigma * search.sigma / std::max(cell.count, 1.0);
     cells.variance.push_back(cost_sigma * cost_sigma + of_mean);
@@ -376,88 +362,6 @@ CostFit find_on_cells(const Search& search) {
   return best;
 }
 
-/// Microbatches, on what is left within cells.
-struct EntrySearch {
-  const Search& search;
-  std::span<const OpCause> of_cells;      // for how parts of groups share their time
-  std::vector<OpCause> causes;            // found so far
-  std::vector<std::vector<double>> left;  // [entry][repeat], logs
-
-  [[nodiscard]] double loss(double log_left) const {
-    return std::min(log_left * log_left / (search.sigma * search.sigma), kMostPerEntry);
-  }
-  void take_left();
-  [[nodiscard]] double gain(const Candidate& candidate, OpCause& cause) const;
-};
-
-void EntrySearch::take_left() {
-  left.assign(search.wiring->entries(), {});
-  for (std::size_t c = 0; c < search.cells.size(); ++c) {
-    if (search.samples[c].size() < 3) continue;
-    for (const Sample& sample : search.samples[c])
-      left[sample.entry].push_back(sample.value - search.cells[c].mean -
-                                   microbatch_log(*search.wiring, sample.entry, of_cells, causes));
-  }
-}
-
-double EntrySearch::gain(const Candidate& candidate, OpCause& cause) const {
-  std::vector<Weighted> ratios;
-  std::vector<double> parts;
-  std::vector<OpCause> all(of_cells.begin(), of_cells.end());
-  all.insert(all.end(), causes.begin(), causes.end());
-  for (const Cover& cover : candidate.covers) {
-    parts.push_back(part_now(*search.wiring, cover.index, all, cover, candidate.ops));
-    for (const double log_left : left[cover.index])
-      ratios.push_back({of_part(log_left, parts.back()), parts.back() * parts.back()});
-  }
-  if (ratios.empty()) return -1;
-  const double middle = weighted_median(ratios);
-  double sum = 0;
-  double weights = 0;
-  for (const Weighted& ratio : ratios) {
-    if (std::abs(ratio.value - middle) * std::sqrt(ratio.weight) > 3.5 * search.sigma) continue;
-    sum += ratio.weight * ratio.value;
-    weights += ratio.weight;
-  }
-  cause.log_factor = weights > 0 ? sum / weights : middle;
-  cause.sd = weights > 0 ? search.sigma / std::sqrt(weights) : search.sigma;
-  double gain = -kPrice - std::log(static_cast<double>(search.of_entries.size())) -
-                (cause.ops.kind ? kPriceOfKind : 0) - kPriceOfSize * std::abs(cause.log_factor) -
-                (cause.log_factor < 0 ? kPriceOfFaster : 0);
-  int support = 0;
-  int entries = 0;  // that speak for it: a single one lost some time
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const int before = support;
-    for (const double log_left : left[candidate.covers[i].index]) {
-      const double less = loss(log_left) - loss(log_left - of_whole(cause.log_factor, parts[i]));
-      gain += less / 2;
-      if (std::abs(less) > kSpeaks) support += less > 0 ? 1 : -1;
-    }
-    entries += support > before ? 1 : 0;
-  }
-  return support < 0 || entries < 2 ? -1 : gain;
-}
-
-/// The causes of microbatches, from the start: greedy, each on what those before leave.
-std::vector<OpCause> find_on_entries(const Search& search, std::span<const OpCause> of_cells) {
-  EntrySearch entries{search, of_cells, {}, {}};
-  while (entries.causes.size() < kMostCauses) {
-    entries.take_left();
-    OpCause best;
-    double best_gain = 0;
-    for (const Candidate& candidate : search.of_entries) {
-      OpCause cause{.ops = candidate.ops, .equivalent = candidate.equivalent};
-      const double gain = entries.gain(candidate, cause);
-      if (gain <= best_gain) continue;
-      best_gain = gain;
-      best = cause;
-    }
-    if (best_gain <= 0) break;
-    entries.causes.push_back(best);
-  }
-  return std::move(entries.causes);
-}
-
 }  // namespace
 
 OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted,
@@ -472,12 +376,12 @@ OpFindings find_op_causes(const Wiring& wiring, std::span<const Ticks> predicted
             {e, std::log(static_cast<double>(step[e]) / static_cast<double>(predicted[e]))});
   take_means(search, {}, {});
   list_candidates(search);
-  std::vector<OpCause> microbatches = find_on_entries(search, {});
+  std::vector<OpCause> microbatches = microbatch_causes(search, {});
   for (int round = 0; round < 3 && !microbatches.empty(); ++round) {
     take_means(search, {}, microbatches);
     const std::vector<OpCause> of_cells = find_under(search, 0).fit.causes;
     take_means(search, of_cells, microbatches);
-    std::vector<OpCause> found = find_on_entries(search, of_cells);
+    std::vector<OpCause> found = microbatch_causes(search, of_cells);
     const bool same = found.size() == microbatches.size();
     microbatches = std::move(found);
     take_means(search, of_cells, microbatches);
