@@ -350,7 +350,8 @@ class FakeProfiler:
                 seen.append("end")
 
         autograd = types.SimpleNamespace(_profiler_enabled=lambda: self.on)
-        torch = types.SimpleNamespace(_C=types.SimpleNamespace(_autograd=autograd), profiler=types.SimpleNamespace(record_function=Range))
+        inner = types.SimpleNamespace(_autograd=autograd, _profiler=types.SimpleNamespace(_RecordFunctionFast=Range))
+        torch = types.SimpleNamespace(_C=inner, profiler=types.SimpleNamespace(record_function=Range))
         monkeypatch.setitem(sys.modules, "torch", torch)
 
 
@@ -359,10 +360,10 @@ def test_ranges_name_each_pass_where_a_profiler_records(monkeypatch: pytest.Monk
     pt.ranges(schedule._stages)
     pt.ranges(schedule._stages[0])  # has them already
     schedule._step_microbatches()
-    assert profiler.seen == [part for name in ("0F0", "1F0", "1I0", "1W0", "0B0") for part in (f"pipeloom:{name}", "end")]
+    assert profiler.seen == [part for name in ("0F0", "1F0", "1I0", "1W0", "0B0") for part in (f"pipeloom:{name}", "pipeloom:pass", "end", "end")]
     profiler.on = False
     schedule._step_microbatches()
-    assert len(profiler.seen) == 10
+    assert len(profiler.seen) == 20
 
 
 def test_ranges_of_a_schedule_have_the_loss_in_the_last_forward(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -371,7 +372,7 @@ def test_ranges_of_a_schedule_have_the_loss_in_the_last_forward(monkeypatch: pyt
     monkeypatch.setattr(schedule, "_maybe_compute_loss", lambda stage: profiler.seen.append("loss"))
     pt.ranges(schedule)
     schedule._step_microbatches()
-    assert profiler.seen == ["pipeloom:1F0", "loss", "end", "pipeloom:1B0", "end"]
+    assert profiler.seen == ["pipeloom:1F0", "pipeloom:pass", "loss", "end", "end", "pipeloom:1B0", "pipeloom:pass", "end", "end"]
 
 
 def test_ranges_refuse_what_is_no_stage() -> None:

@@ -414,6 +414,42 @@ TEST_CASE("ranges without waits count before those that hold them", "[traces]") 
   CHECK(run.held.empty());
 }
 
+TEST_CASE("what ranges of PyTorch hold around short passes is said", "[traces]") {
+  // In the median F of stage 1 takes 120 us: 20 us of 100 are 20 %. I of stage 0 does nothing anyway.
+  const std::string said =
+      "passes are short: F of stage 1 takes 0.12 ms in the median, and a range of PyTorch holds some 20 us "
+      "of "
+      "its runtime around the pass (100 us on a busy machine), so that 20.0 % or more is too much";
+  const auto run_with = [](const std::string& prefix, int forward) {
+    const Folder folder;
+    folder.put("r0.json",
+               gloo_text(0, {host_range(prefix + "0F0", 0, 900), host_range(prefix + "0I0", 5000, 5030),
+                             host_range(prefix + "0W0", 6000, 7000)}));
+    folder.put("r1.json", gloo_text(1, {host_range(prefix + "1F0", 2000, 2000 + forward),
+                                        host_range(prefix + "1I0", 3000, 4000),
+                                        host_range(prefix + "1W0", 4000, 5000)}));
+    return read(folder.path());
+  };
+  CHECK(any_has(run_with("PP:", 120).warnings, said));
+  CHECK_FALSE(any_has(run_with("PP:", 500).warnings, "passes are short"));
+  CHECK_FALSE(any_has(run_with("pipeloom:", 120).warnings, "passes are short"));
+}
+
+TEST_CASE("the pass in a range of pipeloom.torch counts", "[traces]") {
+  // Calls of other names count for nothing; a pass that is in no range does neither.
+  const Folder folder;
+  const auto call = [](const std::string& name, int start, int end) {
+    return event("cpu_op", name, start * kMicrosecond, (end - start) * kMicrosecond, 0, 1);
+  };
+  folder.put("r0.json", gloo_text(0, {host_range("pipeloom:0F0", 0, 12), call("pipeloom:pass", 4, 10),
+                                      call("aten::mm", 5, 9), host_range("pipeloom:0B0", 50, 60)}));
+  folder.put("r1.json", gloo_text(1, {host_range("pipeloom:1F0", 13, 23), call("pipeloom:pass", 24, 44),
+                                      host_range("pipeloom:1B0", 23, 45)}));
+  const TraceRun run = read(folder.path());
+  CHECK(text_of_times(run.timeline, 0) == "0F0 0-6, 0B0 46-56");
+  CHECK(text_of_times(run.timeline, 1) == "1F0 9-19, 1B0 20-40");
+}
+
 TEST_CASE("ranks of one file by the names of their threads", "[traces]") {
   // Begin and end are events of their own, as a timer of one's own writes them.
   const Folder folder;

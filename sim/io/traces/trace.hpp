@@ -67,6 +67,8 @@ struct RankTrace {
   TimesOf times_of = TimesOf::Device;
   /// Ops that begin when their message was there, not when their range began.
   std::size_t num_waits_off = 0;
+  /// Ops as long as a range of PyTorch on the host, which holds what its runtime does around a pass.
+  std::size_t num_around = 0;
   std::string file;
   /// What time 0 of its ops is on a clock that all ranks share, nanoseconds; 0 where there is none.
   std::int64_t origin_ns = 0;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/traces/byte_source.hpp"
 #include "sim/io/traces/range_names.hpp"
@@ -239,6 +241,51 @@ void settle_whose_times(Trace& trace, const std::string& device_option) {
         waits_off == 0 ? "" : fmt::format("; {} ops begin when their message was there", waits_off)));
 }
 
+/// The shortest median of a kind of pass on a stage.
+struct ShortPass {
+  OpKind kind = OpKind::Forward;
+  std::int32_t stage = kUnknown;
+  std::int32_t rank = kUnknown;
+  Ticks median = kMaxTicks;
+};
+
+/// Of ops as long as PyTorch's ranges. I of stage 0 does nothing.
+ShortPass shortest_pass(const Trace& trace) {
+  ShortPass shortest;
+  for (const RankTrace& rank : trace.ranks) {
+    if (rank.num_around == 0) continue;
+    std::map<std::pair<OpKind, std::int32_t>, std::vector<Ticks>> lengths;
+    for (const TraceOp& op : rank.ops)
+      if (op.kind != OpKind::BackwardInput || op.stage != 0)
+        lengths[{op.kind, op.stage}].push_back(op.end - op.start);
+    for (auto& [cell, all_of] : lengths) {
+      const auto middle = all_of.begin() + static_cast<std::ptrdiff_t>(all_of.size() / 2);
+      std::nth_element(all_of.begin(), middle, all_of.end());
+      if (*middle < shortest.median) shortest = {cell.first, cell.second, rank.rank, *middle};
+    }
+  }
+  return shortest;
+}
+
+/// PyTorch's ranges hold what its runtime does before and after the pass: much of a short one. Not subtracted, for the file shows neither where the
+/// pass begins in its range nor how busy the machine was.
+void warn_of_short_passes(Trace& trace) {
+  constexpr Ticks kMicrosecond = 1'000'000;
+  constexpr Ticks kShort = 500 * kMicrosecond;
+  constexpr Ticks kAround = 20 * kMicrosecond;  // measured: 20 to 30 us of torch 2.15.0 on a quiet machine
+  const ShortPass found = shortest_pass(trace);
+  if (found.median >= kShort) return;
+  const Ticks pass = std::max(found.median - kAround, kMicrosecond);
+  trace.warnings.push_back(
+      fmt::format("passes are short: {} of {} {} takes {:.2g} ms in the median, and a range of PyTorch holds "
+                  "some 20 us of "
+                  "its runtime around the pass (100 us on a busy machine), so that {} or more is too much; "
+                  "pipeloom.torch.ranges(schedule) records the pass alone",
+                  letter_of(found.kind), found.stage != kUnknown ? "stage" : "rank",
+                  found.stage != kUnknown ? found.stage : found.rank, static_cast<double>(found.median) / 1e9,
+                  percent_text(static_cast<double>(kAround) / static_cast<double>(pass))));
+}
+
 }  // namespace
 
 std::vector<TraceFormatName> trace_format_list() {
@@ -306,6 +353,7 @@ Trace read_trace(const std::vector<std::string>& paths, const TraceOptions& opti
           rank.ops.empty() ? std::string()
                            : fmt::format(", behind {}, on rank {}", text_of_last(rank), rank.rank)));
   settle_whose_times(trace, files.format->device_option);
+  warn_of_short_passes(trace);
   trace.warnings.insert(trace.warnings.begin(), broken.begin(), broken.end());
   return trace;
 }

@@ -1,4 +1,4 @@
-"""Cuts a trace of torch.profiler down to what a test needs: its head, its metadata, all ranges with names, and the first of everything else.
+"""Cuts a trace of torch.profiler down to what a test needs: its head, its metadata, all ranges with names, passes, and the first of everything else.
 
     cut_trace.py TRACE OUT
 
@@ -21,7 +21,7 @@ def main():
     for event in trace.pop("traceEvents"):
         kind = (event.get("ph"), event.get("cat"))
         seen[kind] = seen.get(kind, 0) + 1
-        if kind in (("X", "user_annotation"), ("M", None)) or seen[kind] <= OTHERS:
+        if kind in (("X", "user_annotation"), ("M", None)) or event.get("name") == "pipeloom:pass" or seen[kind] <= OTHERS:
             kept.append(event)
     head = json.dumps(trace, indent=0, separators=(",", ": "))[1:-2]
     with open(target, "w", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ from torch.distributed.pipelining import PipelineStage, schedules
 STEPS = 3
 WARMUP = 2
 TRIES = 4
-CALM = {"sleep": 1.015, "linear": 1.1, "transformer": 1.1}  # all passes together over what they take in the median
+CALM = {"sleep": 1.015, "linear": 1.1, "transformer": 1.1, "short": 1.3}  # all passes together over what they take in the median
 FORWARD, INPUT, WEIGHT = 0.010, 0.012, 0.008  # seconds that a sleeping layer takes in its passes
 SLOW = 1.3
 V = ("ZBVZeroBubble", "DualPipeV")
@@ -37,7 +37,7 @@ class Recorded:
     ranks: int
     microbatches: int
     chunks: int = 1
-    layers: str = "sleep"  #: sleep, linear, transformer
+    layers: str = "sleep"  #: sleep, linear, transformer; short: linear ones of 0.2 ms
     slow: Optional[int] = None  #: a rank whose passes take SLOW times as long
     ranges: bool = False  #: pipeloom.torch.ranges
     replicas: int = 1  #: data parallel
@@ -61,6 +61,8 @@ RUNS = [
     Recorded("dualpipe_v", "DualPipeV", 2, 4, chunks=2),
     Recorded("linear", "Interleaved1F1B", 2, 4, chunks=2, layers="linear"),
     Recorded("transformer", "Interleaved1F1B", 2, 4, layers="transformer"),
+    Recorded("short", "Interleaved1F1B", 2, 6, layers="short"),
+    Recorded("short_ranges", "1F1B", 2, 6, layers="short", ranges=True),
     Recorded("replicas", "Interleaved1F1B", 2, 4, chunks=2, replicas=2),
 ]
 
@@ -97,12 +99,13 @@ def module_of(kind, stage, factor):
     torch.manual_seed(stage)
     if kind == "sleep":
         return Sleeper(factor)
-    if kind == "linear":
-        return torch.nn.Sequential(torch.nn.Linear(WIDTHS[kind], 1024), torch.nn.GELU(), torch.nn.Linear(1024, WIDTHS[kind]))
+    if kind in INNER:
+        return torch.nn.Sequential(torch.nn.Linear(WIDTHS[kind], INNER[kind]), torch.nn.GELU(), torch.nn.Linear(INNER[kind], WIDTHS[kind]))
     return torch.nn.TransformerEncoderLayer(WIDTHS[kind], 4, 512, batch_first=True, dropout=0.0)
 
 
-WIDTHS = {"sleep": 16, "linear": 256, "transformer": 128}
+WIDTHS = {"sleep": 16, "linear": 256, "transformer": 128, "short": 128}
+INNER = {"linear": 1024, "short": 128}
 
 
 def rows_of(kind):
@@ -116,11 +119,12 @@ def stages_of(run, rank):
 
 
 class Truth:
-    """time.perf_counter around the passes of stages: [step, stage, kind, microbatch, seconds]."""
+    """time.perf_counter around the passes of stages: [step, stage, kind, microbatch, seconds]. The last stage's forward has the loss."""
 
-    def __init__(self, stages):
+    def __init__(self, stages, schedule):
         self.rows = []
         self.step = 0
+        self._time_loss(schedule)
         for stage in stages:
             self._time(stage, "forward_one_chunk", lambda _: "F")
             self._time(stage, "backward_one_chunk", lambda given: "B" if given.get("full_backward", True) else "I")
@@ -138,6 +142,18 @@ class Truth:
         setattr(stage, name, timed)
 
 
+    def _time_loss(self, schedule):
+        original = schedule._maybe_compute_loss
+
+        def timed(stage, *args, **kwargs):
+            start = time.perf_counter()
+            original(stage, *args, **kwargs)
+            if stage.is_last:
+                self.rows[-1][-1] += time.perf_counter() - start
+
+        schedule._maybe_compute_loss = timed
+
+
 def schedule_of(run, parts):
     make = getattr(schedules, "Schedule" + run.schedule)
     single = run.schedule in ("1F1B", "GPipe")
@@ -153,11 +169,11 @@ def record(run, process, folder):
     factor = SLOW if rank == run.slow else 1.0
     parts = [PipelineStage(module_of(run.layers, stage, factor), stage, run.ranks * run.chunks, torch.device("cpu"), group=groups[replica]) for stage in own]
     schedule = schedule_of(run, parts)
-    truth = Truth(parts)
+    truth = Truth(parts, schedule)
     if run.ranges:
         import pipeloom.torch
 
-        pipeloom.torch.ranges(parts)
+        pipeloom.torch.ranges(schedule)
     torch.manual_seed(7)
     x = torch.randn(run.microbatches * rows_of(run.layers)[0], *rows_of(run.layers)[1:])
     last = run.ranks * run.chunks - 1

@@ -4,7 +4,7 @@
 //
 // Ranges of record_function() stand there as "user_annotation", on the thread of the host that opened them, and as "gpu_user_annotation" on each
 // stream of the device that ran their kernels. gloo's messages are ranges of the host as well: "gloo:recv" lasts until the thread that waits for it
-// goes on.
+// goes on. Inside a range of pipeloom.torch a call "pipeloom:pass" is the pass alone, without what opening and closing the range takes of the host.
 //
 // Chrome traces of other writers, without torch.profiler's header, are read too: events of any category, complete ("X") or as begin and end
 // ("B", "E"), of one rank or of several.
@@ -46,7 +46,8 @@ bool take(std::string_view& event, std::string_view text) {
 /// The blanks that torch.profiler writes: up to the category of a complete event, and from that of a call to its name.
 constexpr std::string_view kUsualHead = R"("ph": "X", "cat": ")";
 constexpr std::string_view kUsualCall = R"(cpu_op", "name": ")";
-constexpr std::string_view kSend = R"(c10d::send")";
+constexpr std::string_view kSend = "c10d::send";
+constexpr std::string_view kPass = "pipeloom:pass";
 
 /// Takes what comes before the category off an event as torch.profiler writes them: most of a file. False for others.
 bool take_usual_head(std::string_view& event) {
@@ -58,7 +59,7 @@ bool take_usual_head(std::string_view& event) {
 }
 
 /// Whether an event says something here. Most are kernels and calls, which are passed without a closer look: torch.profiler writes phase, category
-/// and name first. Of calls only sends count, for gloo's own range of one begins later.
+/// and name first. Of calls only passes and sends count, for gloo's own range of a send begins later.
 bool may_matter(std::string_view event) {
   std::string_view rest = event;
   bool has_category = take_usual_head(rest);
@@ -68,9 +69,11 @@ bool may_matter(std::string_view event) {
   }
   if (!has_category)
     return ::memmem(event.data(), event.size(), kHostRange.data(), kHostRange.size()) != nullptr;
-  if (rest.starts_with(kUsualCall)) return rest.substr(kUsualCall.size()).starts_with(kSend);
-  return rest.starts_with(kHostRange) || rest.starts_with(kDeviceRange) ||
-         take(rest, R"(cpu_op","name":"c10d::send")");
+  if (rest.starts_with(kUsualCall))
+    rest.remove_prefix(kUsualCall.size());
+  else if (!take(rest, R"(cpu_op","name":")"))
+    return rest.starts_with(kHostRange) || rest.starts_with(kDeviceRange);
+  return rest.starts_with(kSend) || rest.starts_with(kPass);
 }
 
 std::string_view member_of(const Value& object, std::string_view key) {
@@ -98,6 +101,7 @@ class KinetoFile {
                        "neither an object nor a list; torch.profiler writes an object with traceEvents");
     }
     out_.is_truncated = json.is_truncated();
+    for (auto& [name, row] : out_.host) leave_pass_alone(row);
     return std::move(out_);
   }
 
@@ -184,9 +188,10 @@ class KinetoFile {
   void read_complete(const Value& event, bool on_device) {
     const std::string_view name = member_of(event, "name");
     const bool is_receive = name == "gloo:recv";
-    const bool is_message = is_receive || name == "gloo:send" || name == "c10d::send";
-    auto meaning = is_message ? std::nullopt : names_->meaning(name);
-    if (!meaning && !is_message) return keep_name(name);
+    const bool is_message = is_receive || name == "gloo:send" || name == kSend;
+    const bool has_no_meaning = is_message || name == kPass;
+    auto meaning = has_no_meaning ? std::nullopt : names_->meaning(name);
+    if (!meaning && !has_no_meaning) return keep_name(name);
     const auto start = parse_fixed(member_of(event, "ts"), kNanosecondsPerMicrosecond);
     const auto length = parse_fixed(member_of(event, "dur"), kNanosecondsPerMicrosecond);
     if (!start || !length || length->value < 0) {
@@ -195,13 +200,28 @@ class KinetoFile {
     }
     KinetoRow& row = (on_device ? out_.device : out_.host)[row_of(event)];
     const std::int64_t end = start->value + length->value;
-    if (is_message) {
-      (is_receive ? row.receives : row.sends).push_back({start->value, end});
+    if (has_no_meaning) {
+      (is_receive ? row.receives : is_message ? row.sends : row.passes).push_back({start->value, end});
       return;
     }
     KinetoRange range{std::move(*meaning), start->value, end, {}};
     if (const Value* args = event.find("args")) range.external_id = member_of(*args, "External id");
     add(row, std::move(range));
+  }
+
+  /// Each range of pipeloom.torch becomes as long as the pass in it.
+  static void leave_pass_alone(KinetoRow& row) {
+    std::sort(row.passes.begin(), row.passes.end(),
+              [](const KinetoSpan& a, const KinetoSpan& b) { return a.start < b.start; });
+    for (KinetoRange& range : row.ranges) {
+      if (!range.meaning.holds_no_wait) continue;
+      const auto pass =
+          std::partition_point(row.passes.begin(), row.passes.end(),
+                               [&range](const KinetoSpan& one) { return one.start < range.start; });
+      if (pass == row.passes.end() || pass->end > range.end) continue;
+      range.start = pass->start;
+      range.end = pass->end;
+    }
   }
 
   void read_edge(const Value& event, bool is_begin) {

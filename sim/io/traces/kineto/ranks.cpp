@@ -113,6 +113,7 @@ class KinetoRank {
       for (const KinetoRange& range : row->ranges) add(range, row == part_.ops);
     if (on_device_) add_without_kernels();
     add_exact();
+    if (!record_.is_mapped && out_.times_of == TimesOf::Host) out_.num_around = out_.ops.size() - num_exact_;
   }
 
   [[nodiscard]] std::size_t num_elsewhere() const { return num_elsewhere_; }
@@ -194,6 +195,7 @@ class KinetoRank {
     const KinetoSpan* const span = exact_inside(op, range);
     if (span == nullptr) return false;
     used_.insert({name_of(op), span->start});
+    ++num_exact_;
     put(op, *span, step, WaitInside::None, is_joined);
     ++out_.num_waits_off;
     return true;
@@ -283,6 +285,7 @@ class KinetoRank {
       const TraceOp& op = range.meaning.ops.front();
       if (used_.contains({name_of(op), range.start})) continue;
       ++out_.num_waits_off;
+      ++num_exact_;
       put(op, {range.start, range.end}, step_of(range), WaitInside::None);
     }
   }
@@ -336,6 +339,7 @@ class KinetoRank {
   std::vector<StepSpan> steps_;
   std::unordered_map<std::string, std::int64_t> opened_;
   std::size_t num_elsewhere_ = 0;
+  std::size_t num_exact_ = 0;
 };
 
 /// What a file without ops is, and what to do.

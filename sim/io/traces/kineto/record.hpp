@@ -36,6 +36,8 @@ struct KinetoRow {
   std::vector<KinetoSpan> receives;
   /// From the call on, and gloo's ranges of them.
   std::vector<KinetoSpan> sends;
+  /// Passes within pipeloom.torch's ranges; on the host.
+  std::vector<KinetoSpan> passes;
 };
 
 /// Process and thread, or device and stream, as the file has them.
