@@ -105,9 +105,9 @@ std::string page_of(const Answer& answer, bool colour) {
   std::string page = study::explain::headline_of(explanation) + "\n";
   const study::Table table = study::explain::causes_table(explanation);
   page += "\n" + (table.empty() ? std::string("no difference to explain\n") : table.text(colour));
-  const auto stragglers = study::explain::straggler_lines(explanation);
-  if (!stragglers.empty()) page += "\n";
-  for (const std::string& line : stragglers) page += line + "\n";
+  const auto below = study::explain::lines_below(explanation);
+  if (!below.empty()) page += "\n";
+  for (const std::string& line : below) page += line + "\n";
   if (explanation.hidden.empty()) return page;
   page += "\nthere, but without effect on the step:\n";
   for (const Cause& cause : explanation.hidden) page += "  " + cause.text + "\n";

@@ -115,7 +115,7 @@ std::string explanation_table(const pipeloom::Run& a, const pipeloom::Run& b, co
   const auto add_line = [&](std::string_view line) {
     text += (page.markdown ? "\n" : "") + std::string(line) + "\n";
   };
-  for (const std::string& line : study::explain::straggler_lines(*found)) add_line(line);
+  for (const std::string& line : study::explain::lines_below(*found)) add_line(line);
   for (const std::string& warning : found->warnings) add_line(warning);
   return text;
 }

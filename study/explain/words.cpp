@@ -64,9 +64,10 @@ std::string pause_text(const Cause& cause, TimeUnit unit) {
 }
 
 std::string costs_text(const Cause& cause) {
-  if (cause.equivalent.empty()) return "predicted costs that are wrong";
-  return "predicted costs that are wrong, and what is too small to name: " +
-         listed(cause.equivalent, [](const std::string& text) { return text; });
+  const std::size_t small = cause.equivalent.size();
+  if (small == 0) return "predicted costs that are wrong";
+  return fmt::format("predicted costs that are wrong, and {} {} too small to name", small,
+                     small == 1 ? "cause" : "causes");
 }
 
 }  // namespace

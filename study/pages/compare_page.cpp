@@ -257,8 +257,7 @@ void add_explanations(const Runs& runs, Page& page) {
                                     fmt::format("{}: {}", runs[run].title, explain::headline_of(*found)));
     table.sortable = false;
     section.blocks.emplace_back(std::move(table));
-    for (const std::string& line : explain::straggler_lines(*found))
-      section.blocks.emplace_back(Paragraph{line});
+    for (const std::string& line : explain::lines_below(*found)) section.blocks.emplace_back(Paragraph{line});
     for (const std::string& warning : found->warnings)
       section.blocks.emplace_back(Paragraph{warning, Tone::Warning});
     page.lead.emplace_back(Paragraph{

@@ -314,6 +314,12 @@ TEST_CASE("a trace without ranges of a pipeline", "[traces]") {
               (void)read(folder.put("r0.json", kineto_text(0, {event("kernel", "gemm", 0, 1, 1)})));
             }),
             "no range of a pipeline"));
+  // A profiler whose run ended between two cycles writes its mark and nothing else.
+  CHECK(has(error_of([&] {
+              (void)read(folder.put("r0.json",
+                                    kineto_text(0, {event("user_annotation", "ProfilerStep#9", 0, 1, 1)})));
+            }),
+            "no step was recorded in it"));
   const std::string other = folder.put("other.json", "{\"ranks\": 4}");
   CHECK_FALSE(is_trace(other));
   CHECK(has(error_of([&] { (void)read_trace({other}); }), "no trace that is known"));

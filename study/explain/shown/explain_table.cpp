@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "study/text/numbers.hpp"
 
@@ -84,7 +86,20 @@ std::string made_text(double share) {
              : fmt::format("uneven ones only there make {:.0f} % of that", 100 * share);
 }
 
-}  // namespace
+constexpr std::size_t kMostSmall = 6;
+
+std::vector<std::string> small_lines(const Explanation& explanation) {
+  std::vector<std::string> lines;
+  for (const Cause& cause : explanation.causes) {
+    if (cause.kind != CauseKind::Costs || cause.equivalent.empty()) continue;
+    lines.emplace_back("too small to name:");
+    const std::size_t shown = std::min(kMostSmall, cause.equivalent.size());
+    for (std::size_t i = 0; i < shown; ++i) lines.push_back("  " + cause.equivalent[i]);
+    if (shown < cause.equivalent.size())
+      lines.push_back(fmt::format("  and {} more", cause.equivalent.size() - shown));
+  }
+  return lines;
+}
 
 std::vector<std::string> straggler_lines(const Explanation& explanation) {
   if (!explanation.stragglers) return {};
@@ -95,6 +110,14 @@ std::vector<std::string> straggler_lines(const Explanation& explanation) {
           fmt::format("  even ones in the last stage, on {}, would {} (M_S), {}",
                       ranks_text(found.last_stage.ranks), taken_text(found.last_stage.removed),
                       made_text(found.last_stage.added))};
+}
+
+}  // namespace
+
+std::vector<std::string> lines_below(const Explanation& explanation) {
+  std::vector<std::string> lines = small_lines(explanation);
+  for (std::string& line : straggler_lines(explanation)) lines.push_back(std::move(line));
+  return lines;
 }
 
 }  // namespace pipeloom::study::explain

@@ -19,7 +19,7 @@ namespace pipeloom::study::explain {
 /// A row for each cause, largest amount first: cause, amount, of the step, sd, alone, if fixed.
 [[nodiscard]] Table causes_table(const Explanation& explanation);
 
-/// How uneven work slows the step, and who makes it so; nothing where it does not.
-[[nodiscard]] std::vector<std::string> straggler_lines(const Explanation& explanation);
+/// Lines for below the table: causes too small for a row, how uneven work slows the step, and which ranks make it so.
+[[nodiscard]] std::vector<std::string> lines_below(const Explanation& explanation);
 
 }  // namespace pipeloom::study::explain

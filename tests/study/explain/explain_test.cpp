@@ -11,6 +11,8 @@
 #include "sim/engine/simulator.hpp"
 #include "study/explain/amounts.hpp"
 #include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
+#include "study/explain/words.hpp"
 #include "support/catch.hpp"
 #include "support/planted.hpp"
 
@@ -440,6 +442,19 @@ TEST_CASE("ops that are missing are named", "[explain]") {
   const Costs costs = default_costs(all->placement());
   const Predicted predicted{.timeline = simulate(all, costs)};
   CHECK_THROWS_AS(explain(predicted, simulate(fewer, costs)), InputError);
+}
+
+TEST_CASE("causes too small for a row of the table are below it", "[explain]") {
+  Explanation found;
+  Cause costs{.kind = CauseKind::Costs};
+  for (int i = 0; i < 8; ++i) costs.equivalent.push_back(std::string(1, static_cast<char>('a' + i)));
+  costs.text = text_of(costs, TimeUnit::Millisecond);
+  found.causes = {costs};
+  CHECK(costs.text == "predicted costs that are wrong, and 8 causes too small to name");
+  CHECK(lines_below(found) == std::vector<std::string>{"too small to name:", "  a", "  b", "  c", "  d",
+                                                       "  e", "  f", "  and 2 more"});
+  found.causes.front().equivalent.clear();
+  CHECK(lines_below(found).empty());
 }
 
 TEST_CASE("an order that differs is a cause", "[explain]") {

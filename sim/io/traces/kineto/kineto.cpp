@@ -76,6 +76,13 @@ bool may_matter(std::string_view event) {
   return rest.starts_with(kSend) || rest.starts_with(kPass);
 }
 
+/// A call or a kernel: of a profile that recorded no step there is none.
+bool is_work(std::string_view event) {
+  std::string_view rest = event;
+  if (!take_usual_head(rest) && !take(rest, R"({"ph":"X","cat":")")) return false;
+  return rest.starts_with(kCall) || rest.starts_with("kernel");
+}
+
 std::string_view member_of(const Value& object, std::string_view key) {
   const Value* value = object.find(key);
   return value != nullptr ? std::string_view(value->text()) : std::string_view();
@@ -149,6 +156,7 @@ class KinetoFile {
       const std::string_view text = json.take_value();
       // A file cut off at a comma ends in an empty element, which has no memory to look at.
       if (text.empty()) continue;
+      out_.has_work = out_.has_work || is_work(text);
       if (!out_.has_header || may_matter(text)) read_event(text);
     }
   }

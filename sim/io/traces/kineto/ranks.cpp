@@ -354,6 +354,13 @@ class KinetoRank {
                     "(docs/measured-runs.md)",
                     names));
   }
+  if (!record.has_work)
+    throw InputError(
+        Where{record.path},
+        "no step was recorded in it: neither a call nor a kernel is there. torch.profiler.schedule() records "
+        "again and again unless it says repeat=1, and export_chrome_trace() writes the cycle in which the "
+        "run "
+        "ended; give repeat=1, and train wait + warmup + active steps or more");
   throw InputError(
       Where{record.path},
       "no range of a pipeline is among its annotations: PyTorch's Schedule1F1B, torchtitan's default, "

@@ -55,6 +55,8 @@ struct KinetoRecord {
   /// It says that the machine has a device, or that ranks talk over NCCL.
   bool names_device = false;
   bool is_mapped = false;
+  /// A call or a kernel is in it.
+  bool has_work = false;
   bool is_truncated = false;
   std::size_t num_damaged = 0;
   KinetoRows host;
