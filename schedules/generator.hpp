@@ -7,6 +7,7 @@
 //   if (alias && alias->defaults) alias->defaults(params);
 //   Schedule schedule = schedules::make(*generator, params);
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,6 +71,22 @@ struct Emission {
   std::vector<std::string> warnings = {};
 };
 
+/// Seconds of a thread that one evaluation of a schedule takes: its order is made, simulated and measured. Plans reckon with it, so that their
+/// budgets do not depend on the machine. As measured (docs/performance.md), and up to three times that: models add to it.
+struct Effort {
+  double per_op = 0.15e-6;
+  /// Of searches for an order, in addition: in proportion to the ops, up to `most_searched`.
+  double per_searched_op = 0;
+  double most_searched = 0;
+  /// Such a search asks Emission::progress with exactly this share of its work when its first part is done, with less before and more after; it
+  /// ends in that part where the order found is proven the best. 0: there are no parts.
+  double first_part = 0;
+
+  [[nodiscard]] double seconds(double ops) const {
+    return per_op * ops + std::min(per_searched_op * ops, most_searched);
+  }
+};
+
 /// One schedule: its name, its requirements, and how to make it.
 struct Generator {
   std::string name;
@@ -107,6 +124,7 @@ struct Generator {
   /// True if, for these parameters, a rank of its framework exchanges the messages of a forward and of a backward with both of its neighbours in one
   /// group and waits for it once: four messages then take less than twice the time of two. Empty: never.
   std::function<bool(const Params&)> groups_both_ways = {};
+  Effort effort = {};
 };
 
 /// Every schedule, in the order of registry.def.

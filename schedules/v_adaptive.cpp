@@ -20,6 +20,7 @@
 #include "schedules/placements.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/v_adaptive_order.hpp"
+#include "sim/orders/search/search.hpp"
 
 namespace pipeloom::schedules {
 namespace {
@@ -96,6 +97,10 @@ Generator v_adaptive() {
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = emit,
+      .effort = {.per_op = 5e-6,
+                 .per_searched_op = 1.5e-4,
+                 .most_searched = 1,
+                 .first_part = orders::kFirstPart},
   };
 }
 

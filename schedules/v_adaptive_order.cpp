@@ -57,10 +57,12 @@ orders::SearchOptions options_for(const orders::Problem& problem) {
   constexpr std::int64_t kLarge =
       20'000;  // ops from which half of that will do: what else a search does takes longer
   constexpr std::int64_t kBlocks = 20;  // times as much of orders that begin with blocks
+  constexpr std::int64_t kFirst = 4;    // the first search has a quarter of the work
   const auto ops = static_cast<std::int64_t>(problem.num_ops());
   const std::int64_t most = ops < kLarge ? kMost : kMost / 2;
   orders::SearchOptions out{.work = std::clamp(kTimings * ops, kLeast, most)};
   out.block_work = kBlocks * out.work;
+  out.first_work = out.work / kFirst;
   return out;
 }
 
@@ -118,7 +120,7 @@ std::variant<VAdaptiveOrder, LeastLimit, SearchCancelled> v_adaptive_order(const
       return !cancelled;
     };
   std::vector<orders::StartOrder> known = starts(problem, terms, ranks, microbatches, limit);
-  auto found = orders::search_order(problem, known, options);
+  auto found = orders::search_in_two(problem, known, options);
   if (cancelled) return SearchCancelled{};
   return cheapest(problem, std::move(found.value()), std::move(known), terms);
 }

@@ -172,6 +172,7 @@ Generator zb_auto() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = emit,
+      .effort = {.per_op = 0.2e-6},
   };
 }
 

@@ -137,6 +137,7 @@ Generator zbv_auto() {
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = emit,
+      .effort = {.per_op = 0.2e-6},
   };
 }
 

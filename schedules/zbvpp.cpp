@@ -341,6 +341,7 @@ Generator zbvpp() {
                                   })},
       .placement = wave_placement,
       .emit = emit,
+      .effort = {.per_op = 0.45e-6},  // up to eight settings are played
   };
 }
 

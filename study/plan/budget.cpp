@@ -30,13 +30,6 @@ std::string seconds_text(double seconds) {
   return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
-/// What an op takes of one thread in all passes of an evaluation, and in those of a schedule whose order is played under its costs.
-constexpr double kSecondsPerOp = 0.15e-6;
-constexpr double kSecondsPerPlayedOp = 0.4e-6;
-/// Where it is searched for; the search of a large schedule ends after as much work as that of one of some thousand ops.
-constexpr double kSecondsPerSearchedOp = 1.5e-4;
-constexpr double kMostSearched = 1;
-constexpr double kSecondsPerMoreSearchedOp = 5e-6;
 /// What a run keeps of an op: itself, its tensor, its start and end; and what measuring takes besides.
 constexpr double kBytesPerOp = 40;
 
@@ -98,11 +91,11 @@ Promise promise_of(const Variant& variant, const Run* like) {
   }
   const double passes = static_cast<double>(params.ranks) * params.chunks * params.microbatches;
   const double ops = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
-  out.seconds = takes.slow_search
-                    ? std::min(kSecondsPerSearchedOp * ops, kMostSearched + kSecondsPerMoreSearchedOp * ops)
-                    : ops * (takes.needs_terms ? kSecondsPerPlayedOp : kSecondsPerOp);
+  const schedules::Effort& effort = found.generator->effort;
+  out.seconds = effort.seconds(ops);
   out.bytes = ops * kBytesPerOp;
   out.is_search = takes.slow_search;
+  if (effort.first_part > 0) out.first_part = effort.first_part;
   if (like == nullptr || !is_taken(*found.generator, params)) return out;
   out.placement = placement_name(found.generator->placement(params));
   const UniformCosts costs = costs_like(*like, params.chunks);
@@ -113,13 +106,15 @@ Promise promise_of(const Variant& variant, const Run* like) {
 
 Budget::Budget(double seconds, int threads) : seconds_(seconds), threads_(std::max(1, threads)) {}
 
-bool Budget::take(const Promise& promise) {
+double Budget::take(const Promise& promise) {
   const double most = std::max(kShare * seconds_, kAlways) * threads_;
-  if (promise.is_search && promise.seconds > kSearchShare * most) return false;
-  if (spent_ + promise.seconds > most || bytes_ + promise.bytes > kMostBytes) return false;
-  spent_ += promise.seconds;
+  const double share = promise.is_search && promise.seconds > kSearchShare * most ? promise.first_part : 1;
+  const double seconds = share * promise.seconds;
+  if (promise.is_search && seconds > kSearchShare * most) return 0;
+  if (spent_ + seconds > most || bytes_ + promise.bytes > kMostBytes) return 0;
+  spent_ += seconds;
   bytes_ += promise.bytes;
-  return true;
+  return share;
 }
 
 std::string Budget::refusal(const Promise& promise) const {
@@ -143,22 +138,40 @@ bool Budget::is_over() const {
   return worked > most || std::chrono::duration<double>(Clock::now() - begin_).count() > kBusy * most;
 }
 
-std::vector<std::size_t> affordable(const std::vector<Variant>& variants, const Run* now,
-                                    const std::function<bool(const std::string&)>& may_be, Budget& budget,
-                                    std::vector<PlanRejected>& why) {
+Limits within_share(const Limits& limits, double share) {
+  Limits out = limits;
+  if (share < 1)
+    out.progress = [&limits, share](double done) {
+      return done < share && (!limits.progress || limits.progress(done));
+    };
+  return out;
+}
+
+std::string beyond_share(const Promise& promise) {
+  return fmt::format(
+      "not tried: its search takes about {}, and the first {} of it came to no order that is proven the "
+      "best; give a larger --budget",
+      seconds_text(promise.seconds), seconds_text(promise.first_part * promise.seconds));
+}
+
+std::vector<Affordable> affordable(const std::vector<Variant>& variants, const Run* now,
+                                   const std::function<bool(const std::string&)>& may_be, Budget& budget,
+                                   std::vector<PlanRejected>& why) {
   std::vector<Promise> promises;
   for (const Variant& variant : variants) promises.push_back(promise_of(variant, now));
-  std::vector<std::size_t> out(variants.size());
-  std::iota(out.begin(), out.end(), std::size_t{0});
-  std::ranges::stable_sort(out, {}, [&](std::size_t i) { return promises[i].step; });
-  std::erase_if(out, [&](std::size_t i) {
-    if (variants[i].now && now != nullptr) return true;  // it is there already
+  std::vector<std::size_t> order(variants.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return promises[i].step; });
+  std::vector<Affordable> out;
+  for (const std::size_t i : order) {
+    if (variants[i].now && now != nullptr) continue;  // it is there already
     if (!may_be(promises[i].placement))
       why[i] = {variants[i].name, kOtherPlacement, Refusal::LeftOut};
-    else if (!budget.take(promises[i]))
+    else if (const double share = budget.take(promises[i]); share > 0)
+      out.push_back({i, share});
+    else
       why[i] = {variants[i].name, budget.refusal(promises[i]), Refusal::NotTried};
-    return !why[i].why.empty();
-  });
+  }
   return out;
 }
 

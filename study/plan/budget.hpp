@@ -20,7 +20,8 @@ struct Promise {
       0;  ///< ticks, from the schedule's closed form, or from the work of a rank and the way through the pipeline
   double seconds = 0;          ///< of one thread
   double bytes = 0;            ///< while it is simulated, and as long as its run is kept
-  bool is_search = false;      ///< the schedule's order is found by a search of its own
+  double first_part = 1;       ///< the share of it after which a search of the schedule's own may be ended
+  bool is_search = false;      ///< the schedule's order is found by such a search
   std::string placement = {};  ///< placement_name(); "" where it is not known
 };
 
@@ -33,9 +34,9 @@ class Budget {
   /// Begins now.
   Budget(double seconds, int threads);
 
-  /// Takes what a simulation costs from the part of the budget that is for simulations; false, and nothing taken, where that or the memory for
-  /// runs that are kept is used up.
-  [[nodiscard]] bool take(const Promise& promise);
+  /// Takes what a simulation costs from the part of the budget that is for simulations. The share of its work that there is room for: 1, of a search
+  /// at least its first part; 0, and nothing taken, where the budget or the memory for runs that are kept is used up.
+  [[nodiscard]] double take(const Promise& promise);
   /// Why take() said no.
   [[nodiscard]] std::string refusal(const Promise& promise) const;
   /// Seconds that are left for searches.
@@ -57,11 +58,22 @@ class Budget {
 inline constexpr const char* kOtherPlacement =
     "has other stages on its ranks, and --vary leaves placement out";
 
-/// Indices of the variants that the budget has room for, the most promising first, and without the workload's own where its run is `now`. `may_be`:
+/// A variant that the budget has room for.
+struct Affordable {
+  std::size_t index = 0;
+  double share = 1;  ///< as Budget::take() returns it
+};
+
+/// The limits of an evaluation that throws Stopped where the search of the schedule's own would take more than `share` of its work. Refers to `limits`.
+[[nodiscard]] Limits within_share(const Limits& limits, double share);
+/// Why such a candidate is left out.
+[[nodiscard]] std::string beyond_share(const Promise& promise);
+
+/// The variants that the budget has room for, the most promising first, and without the workload's own where its run is `now`. `may_be`:
 /// whether a placement is allowed. Why others are left out goes to `why`, [variant].
-[[nodiscard]] std::vector<std::size_t> affordable(const std::vector<Variant>& variants, const Run* now,
-                                                  const std::function<bool(const std::string&)>& may_be,
-                                                  Budget& budget, std::vector<PlanRejected>& why);
+[[nodiscard]] std::vector<Affordable> affordable(const std::vector<Variant>& variants, const Run* now,
+                                                 const std::function<bool(const std::string&)>& may_be,
+                                                 Budget& budget, std::vector<PlanRejected>& why);
 
 /// Throws InputError where simulating the configuration once takes much longer than the budget, with both figures.
 void require_within(double seconds, const io::Config& config);

@@ -140,22 +140,24 @@ class Planner {
     std::vector<std::optional<PlanCandidate>> made(variants.size());
     std::vector<PlanRejected> why(variants.size());
     const Run* now = plan_.baseline ? &plan_.baseline->run : nullptr;
-    const std::vector<std::size_t> order = affordable(
+    const std::vector<Affordable> order = affordable(
         variants, now, [this](const std::string& placement) { return may_be_placed(placement); }, budget_,
         why);
     on_threads(options_.threads, order.size(), [&](std::size_t at, bool is_caller) {
-      const std::size_t i = order[at];
+      const auto [i, share] = order[at];
       if (is_caller) (void)options_.progress(variants[i].name, "");
       if (is_ended()) {
         why[i] = {variants[i].name, kEnded, Refusal::NotTried};
         return;
       }
       try {
-        made[i] = candidate_for(variants[i]);
+        made[i] = candidate_for(variants[i], within_share(limits_, share));
       } catch (const Error& error) {
         why[i] = {variants[i].name, error.what()};
       } catch (const Stopped&) {
-        why[i] = {variants[i].name, kEnded, Refusal::NotTried};
+        const bool is_long = share < 1 && !is_ended();
+        why[i] = {variants[i].name, is_long ? beyond_share(promise_of(variants[i], now)) : kEnded,
+                  Refusal::NotTried};
       }
     });
     for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -175,9 +177,9 @@ class Planner {
     return out;
   }
 
-  [[nodiscard]] PlanCandidate candidate_for(const Variant& variant) const {
+  [[nodiscard]] PlanCandidate candidate_for(const Variant& variant, const Limits& limits) const {
     Tried tried = with_best_prefetch(variant.config, options_,
-                                     [&](const io::Config& config) { return evaluate(config, limits_); });
+                                     [&](const io::Config& config) { return evaluate(config, limits); });
     return candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
                         std::move(tried.run));
   }

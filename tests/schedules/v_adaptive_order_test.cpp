@@ -10,6 +10,7 @@
 #include "schedules/recorded.hpp"
 #include "sim/memory.hpp"
 #include "sim/orders/blocks/blocks.hpp"
+#include "sim/orders/search/search.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
 
@@ -240,6 +241,31 @@ TEST_CASE("v-adaptive: progress rises to the end, and false cancels") {
   const auto result = v_adaptive_order(terms, 4, 40, limit, [&](double) { return ++asked > 1; });
   CHECK(std::holds_alternative<SearchCancelled>(result));
   CHECK(asked == 1);
+}
+
+TEST_CASE(
+    "v-adaptive: asked once with the share of its first part, and only where no order is proven the best by "
+    "then") {
+  const Terms terms =
+      uniform_terms(4, {.forward = 10, .backward_input = 14, .backward_weight = 7, .delay = 2});
+  int between = 0;
+  int after = 0;
+  const auto count = [&](double done) {
+    between += done == orders::kFirstPart ? 1 : 0;
+    after += done > orders::kFirstPart ? 1 : 0;
+    return true;
+  };
+  const auto until_first_part = [](double done) { return done < orders::kFirstPart; };
+  CHECK(std::holds_alternative<VAdaptiveOrder>(v_adaptive_order(terms, 4, 40, same_limit(4, 5), count)));
+  CHECK(between == 1);
+  CHECK(std::holds_alternative<SearchCancelled>(
+      v_adaptive_order(terms, 4, 40, same_limit(4, 5), until_first_part)));
+  // Room for 2p passes: equal passes without transfers leave no rank idle, which the fixed orders show.
+  between = after = 0;
+  const auto whole = v_adaptive_order(uniform_terms(4, {}), 4, 40, same_limit(4, 8), count);
+  REQUIRE(std::holds_alternative<VAdaptiveOrder>(whole));
+  CHECK(std::get<VAdaptiveOrder>(whole).cost == 6 * 40);
+  CHECK(between + after == 0);
 }
 
 TEST_CASE("v-adaptive: no two passes of a stamped block meet") {

@@ -9,6 +9,7 @@
 
 #include <pipeloom/error.hpp>
 #include "sim/io/formats/schedule_json.hpp"
+#include "study/plan/budget.hpp"
 #include "study/plan/candidates.hpp"
 #include "study/plan/plan.hpp"
 #include "study/plan/ranking.hpp"
@@ -250,6 +251,40 @@ TEST_CASE("what runs now is a candidate that nothing slower beats, though its ow
     return !other.now && other.step_time <= now.step_time && other.peak <= now.peak;
   });
   CHECK((beaten || std::ranges::find(plan.pareto, *plan.baseline_among) != plan.pareto.end()));
+}
+
+TEST_CASE("a search of a schedule's own gets what the budget has room for: all, its first part, or nothing") {
+  // A search may take a tenth of the half that is for simulations: 0.1 of 2 s.
+  study::Budget budget(2, 1);
+  CHECK(budget.take({.seconds = 0.09, .is_search = true}) == 1);
+  CHECK(budget.take({.seconds = 0.9, .first_part = 0.1, .is_search = true}) == 0.1);
+  CHECK(budget.take({.seconds = 1.2, .first_part = 0.1, .is_search = true}) == 0);
+  CHECK(budget.take({.seconds = 0.9, .is_search = true}) == 0);
+  // 0.09 + 0.09 of 1 s are taken.
+  CHECK(budget.take({.seconds = 0.83}) == 0);
+  CHECK(budget.take({.seconds = 0.81}) == 1);
+}
+
+TEST_CASE(
+    "v-adaptive is a candidate where the first part of its search proves an order the best, and not tried "
+    "where not") {
+  // 8 x 32 x 2 passes of F, I and W: reckoned at 0.24 s, of which a plan of 0.3 s has room for a tenth. Within 12 passes the closed form is
+  // 6m + 6p - 3k - 1 = 203 between a rank's first and last op.
+  Assignments workload = {{"schedule", "\"v-half\""},   {"ranks", "8"},
+                          {"microbatches", "32"},       {"memory.activation_bytes", "1"},
+                          {"memory.limit_bytes", "12"}, {"step.rule", "\"post-validation\""}};
+  const Plan plan = plan_of(workload, options({Vary::Schedule, Vary::Placement}, 0.3));
+  const PlanCandidate* found = find(plan, "v-adaptive");
+  REQUIRE(found != nullptr);
+  CHECK(found->window == 203 * kUnit);
+  CHECK(found->peak <= 12);
+  workload["memory.limit_bytes"] = "6";
+  const Plan tight = plan_of(workload, options({Vary::Schedule, Vary::Placement}, 0.3));
+  CHECK(find(tight, "v-adaptive") == nullptr);
+  const auto told = std::ranges::find(tight.rejected, "v-adaptive", &study::PlanRejected::name);
+  REQUIRE(told != tight.rejected.end());
+  CHECK(told->refusal == study::Refusal::NotTried);
+  CHECK(told->why.find("its search takes about 0.2 s") != std::string::npos);
 }
 
 TEST_CASE("costs whose layers are given are enough to deal layers out") {

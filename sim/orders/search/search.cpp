@@ -38,6 +38,18 @@ constexpr std::int64_t kLastProof = 4;
 /// search_in_two(): the first has one part in so many.
 constexpr std::int64_t kSmall = 16;
 
+/// `options` of a search that is a part of a whole, from `begin` to `end`.
+SearchOptions part_of(const SearchOptions& options, double begin, double end) {
+  SearchOptions out = options;
+  if (options.progress)
+    out.progress = [&options, begin, end](SearchProgress now) {
+      constexpr double kJustBegun = 0.001;  // neither the beginning nor the end
+      now.done = begin + (end - begin) * std::clamp(now.done, kJustBegun, 1 - kJustBegun);
+      return options.progress(now);
+    };
+  return out;
+}
+
 class Search {
  public:
   Search(const Problem& problem, const SearchOptions& options)
@@ -278,12 +290,13 @@ std::optional<FoundOrder> search_order(const Problem& problem, const std::vector
 std::optional<FoundOrder> search_in_two(const Problem& problem, const std::vector<StartOrder>& starts,
                                         const SearchOptions& options) {
   if (options.runners_up > 0) return search_order(problem, starts, options);
-  SearchOptions less = options;
-  less.work = options.work / kSmall;
+  SearchOptions less = part_of(options, 0, kFirstPart);
+  less.work = options.first_work > 0 ? options.first_work : options.work / kSmall;
+  less.block_work = options.block_work / kSmall;
   auto first = search_order(problem, starts, less);
   if (!first || first->proven || first->value <= options.enough) return first;
-  if (options.progress && !options.progress({first->value, first->bound.value, 1.0 / kSmall})) return first;
-  auto whole = search_order(problem, starts, options);
+  if (options.progress && !options.progress({first->value, first->bound.value, kFirstPart})) return first;
+  auto whole = search_order(problem, starts, part_of(options, kFirstPart, 1));
   return whole && whole->value <= first->value ? std::move(whole) : std::move(first);
 }
 

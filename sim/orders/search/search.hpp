@@ -34,6 +34,8 @@ struct SearchOptions {
   std::int64_t work = 20'000'000;
   /// Ops to be timed of orders that begin with building blocks, where the placement is a V, before all else; 0: four times `work`.
   std::int64_t block_work = 0;
+  /// As `work`, of the first of search_in_two(); 0: a sixteenth of `work`.
+  std::int64_t first_work = 0;
   std::uint64_t seed = 1;
   int threads = 1;
   /// How many other orders of nearly the best value to keep. With any the search does all of its work, though an order be proven the best: what
@@ -65,6 +67,9 @@ struct FoundOrder {
 [[nodiscard]] std::optional<FoundOrder> search_order(const Problem& problem,
                                                      const std::vector<StartOrder>& starts,
                                                      const SearchOptions& options);
+
+/// The share that search_in_two() tells `progress` between both searches, once; it tells less in the first, and more in the second.
+inline constexpr double kFirstPart = 0.1;
 
 /// The same with a small share of the work first, in which many orders that are enough or can be proven are found, and then, where that is not so,
 /// with all of it: the better of both. With runners-up, with all of it at once.
