@@ -205,6 +205,7 @@ struct Modules {
 struct Model {
   std::string name;
   std::string source;  ///< where the numbers come from, for people
+  std::string type;    ///< Hugging Face's model_type; "" where it has none or it is not known
   std::int64_t hidden = 0;
   std::int64_t vocabulary = 0;  ///< rows of the embedding, padded as they are in memory
   bool tied = false;            ///< embedding and head share their weights

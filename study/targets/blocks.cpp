@@ -47,8 +47,9 @@ std::string tied_need(const Taken& taken) {
 std::string family_need(const Taken& taken) {
   const Target& target = taken.target;
   if (target.families.empty() || taken.deployment.model == nullptr) return "";
-  return fmt::format("{} {} has models of Hugging Face's types {} alone", target.title, target.release,
-                     target.families);
+  if (!taken.deployment.model->type.empty()) return "";  // it is one of them
+  return fmt::format("{} {} has models of Hugging Face's types {} alone; which type this is is not known",
+                     target.title, target.release, fmt::join(target.families, ", "));
 }
 
 std::string json_lists(const std::vector<std::vector<int>>& lists) {

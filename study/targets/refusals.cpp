@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedules/generator.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/kinds.hpp"
 #include "sim/model/patterns.hpp"
@@ -63,6 +64,14 @@ std::string experts_refusal(const Target& target, const model::Split& split) {
         "{}, and with ZeRO 0 the {} data ranks are replicas",
         target.title, split.expert, inside, split.data);
   return "";
+}
+
+/// The target has models of some types alone. Of a model whose type is not known the lines to paste say which (family_need()).
+std::string family_refusal(const Target& target, const model::Model& model) {
+  if (target.families.empty() || model.type.empty()) return "";
+  if (std::ranges::find(target.families, model.type) != target.families.end()) return "";
+  return fmt::format("{} has models of the types {} alone, and {} is of {}", target.title,
+                     fmt::join(target.families, ", "), shortened(model.name, 64), shortened(model.type, 64));
 }
 
 bool has_mamba(const model::Model& model) {
@@ -134,8 +143,8 @@ std::string model_refusal(const Target& target, const Deployment& deployment) {
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
-  for (const std::string& refusal :
-       {heads_refusal(target, model, split), sequence_refusal(target, split), experts_refusal(target, split)})
+  for (const std::string& refusal : {family_refusal(target, model), heads_refusal(target, model, split),
+                                     sequence_refusal(target, split), experts_refusal(target, split)})
     if (!refusal.empty()) return refusal;
   if (split.data > 1 && split.zero > target.most_zero)
     return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",

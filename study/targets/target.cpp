@@ -38,6 +38,9 @@ constexpr std::array<OwnOrder, 4> kArealClasses = {{
     {"InterleavedZeroBubble", "InterleavedZeroBubble", 2, kAnyChunks},
     {"ZBVZeroBubble", "ZBVZeroBubble", 2, 2},
 }};
+// areal/experimental/models/archon: what registers a ModelSpec, and ArchonEngine refuses all else.
+constexpr std::array<std::string_view, 7> kArchonTypes = {
+    "qwen2", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"};
 // megatron/core/pipeline_parallel/schedules.py: forward_backward_pipelining_without_interleaving and _with_interleaving, the latter with
 // overlap_moe_expert_parallel_comm too. Which group sizes it takes, the aliases' own rule says.
 constexpr std::array<OwnOrder, 3> kMegatronOrders = {{
@@ -97,7 +100,7 @@ constexpr std::array<Target, 8> kTargets = {{
      .has_towers = false,
      .context_splits_heads = true,
      .experts_span_tensor = true,
-     .families = "qwen2, qwen3, qwen3_moe, qwen3_5, qwen3_5_moe"},
+     .families = kArchonTypes},
     {.name = "megatron",
      .package = "megatron-core",
      .release = "0.19.2",

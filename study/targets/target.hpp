@@ -76,8 +76,9 @@ struct Target {
   bool context_splits_heads = false;  ///< cp ranks share attention heads out, after tp
   bool experts_span_tensor = false;   ///< ep is a multiple of cp x tp, or 1
   bool experts_within_shards =
-      false;                       ///< ep divides tp x cp x the data ranks that weights are shared out over
-  std::string_view families = {};  ///< Hugging Face's model types that it has; empty: any, or the user's own
+      false;  ///< ep divides tp x cp x the data ranks that weights are shared out over
+  std::span<const std::string_view> families =
+      {};  ///< Hugging Face's model types that it has; empty: any, or the user's own
 
   /// "torch-2.15": as --target takes it and the JSON writes it.
   [[nodiscard]] std::string spelling() const;

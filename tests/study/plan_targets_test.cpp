@@ -129,14 +129,12 @@ TEST_CASE("where a target takes nothing, the page says why without being asked")
 }
 
 TEST_CASE("a file holds no passes that a framework's backward runs again by itself") {
-  const Assignments workload = {{"schedule", "\"1f1b\""},
-                                {"ranks", "4"},
-                                {"microbatches", "7"},
-                                {"costs.model", "\"llama3-8b\""},
-                                {"costs.hardware", "\"h100\""},
-                                {"costs.seq", "4096"},
-                                {"options.recompute", "\"full\""}};
+  Assignments workload = {{"schedule", "\"1f1b\""}, {"ranks", "4"},
+                          {"microbatches", "7"},    {"costs.hardware", "\"mi355x\""},
+                          {"costs.seq", "4096"},    {"options.recompute", "\"full\""}};
   for (const char* target : {"torch", "torchtitan", "areal"}) {
+    // AReaL has no Llama.
+    workload["costs.model"] = std::string(target) == "areal" ? "\"qwen3-30b-a3b\"" : "\"llama3-8b\"";
     const Plan plan =
         plan_for(target, workload, {Vary::Schedule, Vary::Chunks, Vary::Placement, Vary::Layers});
     REQUIRE_FALSE(plan.candidates.empty());
@@ -146,6 +144,29 @@ TEST_CASE("a file holds no passes that a framework's backward runs again by itse
       CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
     }
   }
+}
+
+TEST_CASE("AReaL runs models of the types that it has alone, and says so where a model's type is not known") {
+  Assignments workload = {{"schedule", "\"1f1b\""},         {"ranks", "4"},
+                          {"microbatches", "16"},           {"costs.model", "\"llama3-8b\""},
+                          {"costs.hardware", "\"mi355x\""}, {"costs.seq", "1024"}};
+  const Plan llama = plan_for("areal", workload, {Vary::Schedule});
+  CHECK(llama.candidates.empty());
+  REQUIRE_FALSE(llama.not_taken.empty());
+  CHECK(std::ranges::any_of(llama.not_taken, [](const auto& one) {
+    return one.reason.find("llama3-8b is of llama") != std::string::npos;
+  }));
+  workload["costs.model"] = "\"qwen3-30b-a3b\"";
+  const Plan qwen = plan_for("areal", workload, {Vary::Schedule});
+  REQUIRE(qwen.to_run.size() == 1);
+  const auto says_types = [](const std::string& need) {
+    return need.find("is not known") != std::string::npos;
+  };
+  CHECK(std::ranges::none_of(qwen.to_run.front().to_run.needs, says_types));
+  workload["costs.model"] = "\"zb-1.5b\"";  // a GPT of a paper's
+  const Plan paper = plan_for("areal", workload, {Vary::Schedule});
+  REQUIRE(paper.to_run.size() == 1);
+  CHECK(std::ranges::any_of(paper.to_run.front().to_run.needs, says_types));
 }
 
 TEST_CASE("schedules that share out the head win under no target that has no file for them") {
@@ -180,16 +201,19 @@ TEST_CASE("the layout string that is planned is read back with the model's layer
 }
 
 TEST_CASE("AReaL's layers are those that it deals out, where it cannot be told others") {
-  Assignments workload = {{"schedule", "\"1f1b\""},         {"ranks", "4"},
-                          {"microbatches", "16"},           {"costs.model", "\"llama3-8b\""},
-                          {"costs.hardware", "\"h100\""},   {"costs.seq", "4096"},
-                          {"costs.layers", "[5, 11, 9, 7]"}};
+  Assignments workload = {{"schedule", "\"1f1b\""},
+                          {"ranks", "4"},
+                          {"microbatches", "16"},
+                          {"costs.model", "\"qwen3-30b-a3b\""},
+                          {"costs.hardware", "\"mi355x\""},
+                          {"costs.seq", "4096"},
+                          {"costs.layers", "[9, 15, 13, 11]"}};
   const Plan plan = plan_for("areal", workload, {Vary::Schedule});
   const auto found = std::ranges::find(plan.candidates, "1f1b", &PlanCandidate::schedule);
   REQUIRE(found != plan.candidates.end());
-  // 34 on 4 stages are 9, 9, 8, 8, less one at each end.
-  CHECK(found->layers == std::vector<int>{8, 9, 8, 7});
-  workload["costs.layers"] = "[8, 9, 8, 7]";
+  // 50 on 4 stages are 13, 13, 12, 12, less one at each end.
+  CHECK(found->layers == std::vector<int>{12, 13, 12, 11});
+  workload["costs.layers"] = "[12, 13, 12, 11]";
   CHECK(found->step_time == study::evaluate(study::config_of(workload), {}).metrics->step_time);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
@@ -37,8 +38,15 @@ Assignments sized(const std::string& schedule, int ranks, int microbatches, int 
           {"chunks", std::to_string(chunks)}};
 }
 
+/// Of a model whose type is not known: AReaL has no Llama.
 TargetVerdict verdict(const std::string& target, const Assignments& assignments) {
-  return verdict_of(target_named(target), deployed(assignments));
+  Deployment run = deployed(assignments);
+  if (run.model) {
+    model::Model untyped = *run.model;
+    untyped.type.clear();
+    run.model = std::make_shared<const model::Model>(std::move(untyped));
+  }
+  return verdict_of(target_named(target), run);
 }
 
 std::string setting(const TargetVerdict& verdict, const std::string& key) {

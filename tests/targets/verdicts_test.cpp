@@ -155,6 +155,24 @@ TEST_CASE(
   CHECK(counts.refused > 60);
 }
 
+TEST_CASE("AReaL is told of models of the types that its engine took, and of no others") {
+  const study::Target& target = study::target_named("areal");
+  Counts counts;
+  for (const nlohmann::json& one : cases_of("areal")) {
+    if (!one.contains("model_type")) continue;
+    INFO(one.dump());
+    study::Deployment deployment = spread({{"tp", 1}}, 32, 4);
+    model::Model typed = *deployment.model;
+    typed.type = one["model_type"];
+    deployment.model = std::make_shared<const model::Model>(std::move(typed));
+    const bool took = one.contains("taken");
+    CHECK(study::verdict_of(target, deployment).taken() == took);
+    ++(took ? counts.taken : counts.refused);
+  }
+  CHECK(counts.taken == 7);
+  CHECK(counts.refused == 8);
+}
+
 TEST_CASE("torchtitan's replicas share no experts out, and its samples are cut into equal parts") {
   const study::Target& target = study::target_named("torchtitan");
   Counts counts;

@@ -135,6 +135,7 @@ Model read_hugging_face(const Value& root) {
   Model out;
   out.where = root.where();
   out.name = row.name();
+  out.type = row.name();
   fields.read("_name_or_path", out.name);
   if (out.name.empty()) out.name = row.name();
   out.source = "config.json of Hugging Face";

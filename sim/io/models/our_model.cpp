@@ -393,6 +393,7 @@ model::Model read_model(const Value& root) {
   out.where = root.where();
   fields.read("name", out.name);
   fields.read("source", out.source);
+  fields.read("type", out.type);
   const Value* layers = fields.find("layers");
   if (layers == nullptr) throw InputError(root.where(), "layers is missing; give a letter per layer");
   out.layers = read_layers(*layers);

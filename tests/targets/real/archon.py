@@ -60,6 +60,12 @@ def spread(pp, tp, cp, dp, ep, heads, kv_heads):
     utils.validate_cp_constraints(model, cp, tp)
 
 
+def take_type(name):
+    """Raises what the engine raises for a model of another type."""
+    engine = types.SimpleNamespace(model_config=types.SimpleNamespace(model_type=name))
+    archon_engine.ArchonEngine._validate_model_type(engine)  # pylint: disable=protected-access
+
+
 def microbatches_of(config, stages_per_rank, sequences):
     """How many microbatches the engine makes of a rank's batch of `sequences`. Raises what AReaL raises."""
     engine = types.SimpleNamespace(

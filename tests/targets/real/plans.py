@@ -73,8 +73,9 @@ def workloads():
         for p, m in SIZES:
             yield Workload("costs", f"{target} costs p{p} m{m}", target, p, m, [costs_alone(p, m, {"forward": 4, "backward": 8}), *SMALL])
             tensor = 2 if p == 2 or (p + m) % 2 else 1
+            name, hardware = ("qwen3-30b-a3b", "mi355x") if target.startswith("areal") else ("llama3-8b", "h100")  # AReaL has no Llama
             yield Workload("model", f"{target} model p{p} m{m}", target, p, m,
-                           ["llama3-8b", "--hardware", "h100", "--ranks", str(p), "--microbatches", str(m), "--seq", "4096", "--tp",
+                           [name, "--hardware", hardware, "--ranks", str(p), "--microbatches", str(m), "--seq", "4096", "--tp",
                             str(tensor), "--dp", str(1 + m % 2), *SMALL])
         for name, p, m, arguments, own in MODELS:
             yield Workload("models", f"{target} models {name}", target, p, m,

@@ -129,6 +129,9 @@ def areal_cases():
                     yield {**case, **({"made": microbatches_made(archon, config, v, m)} if "sha256" in case else {})}
     for heads, kv_heads in ((32, 4), (28, 4), (12, 12)):
         yield from spread_cases(lambda *degrees: archon.spread(2, *degrees, heads, kv_heads), heads=heads, kv_heads=kv_heads)
+    for name in ("qwen2", "qwen3", "qwen3_moe", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "qwen2_moe", "qwen3_next", "llama",
+                 "mixtral", "deepseek_v3", "gemma3", "gpt_oss", "glm4_moe"):
+        yield {"model_type": name, **taken(lambda: archon.take_type(name))}
     for name in ("GPipe", "LoopedBFS", "DualPipeV"):
         settings = {"actor.backend": "archon:p4", "actor.archon.pp_schedule": name}
         yield {"settings": settings, **verdict(lambda: archon.orders(archon.configured(settings), 8, 48)[0])}
