@@ -118,7 +118,7 @@ def main():
     parser.add_argument("--size", type=float, default=1000, help="megabytes of each format")
     parser.add_argument("--folder", help="where to write; default: the folder for temporary files")
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help=", ".join(WRITERS))
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     for name in options.formats or WRITERS:
         measure(options.program, name, options.size * 1e6, options.folder)
 
