@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/formats/timeline_rows.hpp"
 #include "study/calibrate/calibrate.hpp"
 #include "study/explain/robust.hpp"
 #include "study/run/evaluate.hpp"
@@ -146,7 +148,23 @@ struct CostsOff {
   double mean = 0;    ///< than their mean
 };
 
-CostsOff costs_off(const Timeline& measured) {
+/// The timeline as its file would be read: queues are in the order that ran, which a planted order is not.
+Timeline as_read(const Timeline& measured) {
+  const Schedule& schedule = *measured.schedule;
+  io::TimelineRows rows;
+  rows.unit = measured.unit;
+  for (int step = 0; step < measured.steps; ++step)
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+      rows.rows.push_back({.op = schedule.ops()[i],
+                           .start = measured.start_of(i, step),
+                           .end = measured.end_of(i, step),
+                           .rank = schedule.rank_of_op(i).value(),
+                           .step = step});
+  return io::timeline_of(std::move(rows), "measured").timeline;
+}
+
+CostsOff costs_off(const test::PlantedRun& run_of) {
+  const Timeline measured = as_read(run_of.measured);
   const study::calibrate::Calibration calibration = study::calibrate::calibrate(measured);
   const study::calibrate::Measurements& found = calibration.measured;
   io::Config config;
@@ -175,7 +193,7 @@ void score_costs(const Row& row, int runs, std::uint64_t seed, bool verbose) {
   int within_of_mean = 0;
   for (int i = 0; i < runs; ++i) {
     const test::PlantedRun run = test::plant(seed + static_cast<std::uint64_t>(i), row.world);
-    const CostsOff found = costs_off(run.measured);
+    const CostsOff found = costs_off(run);
     off.push_back(found.median);
     within_of_mean += std::abs(found.mean) <= 0.5 ? 1 : 0;
     if (verbose && std::abs(off.back()) > 0.5)
