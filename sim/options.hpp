@@ -32,6 +32,15 @@ inline constexpr std::string_view kRecomputeModules[] = {"core_attn", "layernorm
                                                          "moe",       "moe_act",   "shared_experts"};
 inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
 
+/// Layers of a stage that run again whole, where they are counted: "the first 7 layers", "all layers, in groups of 2"; else "".
+[[nodiscard]] inline std::string layers_again_text(const RecomputeOption& recompute) {
+  if (!recompute.layers) return "";
+  const std::string number = *recompute.layers == 1 ? "layer" : fmt::format("{} layers", *recompute.layers);
+  return recompute.method == RecomputeMethod::Block
+             ? fmt::format("the first {}", number)
+             : fmt::format("all layers, in groups of {}", *recompute.layers);
+}
+
 /// True if an option applies to a stage: to all where it names none.
 [[nodiscard]] inline bool takes_part(const std::vector<int>& named, int stage) {
   return named.empty() || std::ranges::binary_search(named, stage);

@@ -7,6 +7,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
+#include "sim/io/models/find_model.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -74,6 +75,23 @@ void require_single_voice(io::Document& document, const ModelOptions& options) {
   }
 }
 
+std::string json_of(const RecomputeOption& recompute) {
+  if (!recompute.modules.empty()) return io::json_string(recompute.modules);
+  if (!recompute.layers) return "\"full\"";
+  const bool is_block = recompute.method == RecomputeMethod::Block;
+  return fmt::format(R"({{"layers": {}, "method": "{}"}})", *recompute.layers,
+                     is_block ? "block" : "uniform");
+}
+
+/// Takes recomputation from MODEL's file (Megatron-LM's arguments), where no option says it.
+void take_recomputation(const ModelOptions& options, ModelDocument& out, io::Document& document) {
+  if (options.model.empty() || value_at(document.root(), "options.recompute") != nullptr) return;
+  const auto recompute = io::find_model(options.model, Where{"MODEL"}).recompute;
+  if (!recompute) return;
+  document.set("options.recompute", json_of(*recompute), "MODEL");
+  out.origins.emplace_back("options.recompute", "MODEL's arguments of Megatron-LM");
+}
+
 }  // namespace
 
 void add_device_options(OptionList& list, ModelOptions& options, const std::string& heading) {
@@ -132,6 +150,7 @@ ModelDocument document_of(const ModelOptions& options, io::Document document) {
   if (options.layers) document.set("costs.layers", '[' + *options.layers + ']', "--layers");
   for (const std::string& assignment : options.set) document.set_option(assignment);
   require_single_voice(document, options);
+  take_recomputation(options, out, document);
   const auto fallback = [&](const char* key, const std::string& value, const std::string& why) {
     if (document.root().find(key) != nullptr) return;
     document.set(key, value, key);

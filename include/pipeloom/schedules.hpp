@@ -82,6 +82,12 @@ class GroupSize {
   std::vector<int> sizes_ = {};
 };
 
+/// Which layers of a stage run again where a number of them is given, as Megatron-LM's --recompute-method.
+enum class RecomputeMethod : std::uint8_t {
+  Block,    ///< the first ones, each by itself; the others keep their activations
+  Uniform,  ///< all, in groups of that number, which keep the input of their first layer alone
+};
+
 /// "recompute": which forwards run again before their backward, whole or in parts.
 struct RecomputeOption {
   bool on = false;
@@ -90,6 +96,9 @@ struct RecomputeOption {
   /// Modules of a layer that run again within the backward, separated by commas: "core_attention". Only costs.model knows their times and
   /// sizes; they have no op of their own.
   std::string modules = {};
+  std::optional<int> layers =
+      {};  ///< of a stage, as `method` says; no value: all, each by itself. Only costs.model knows layers.
+  RecomputeMethod method = RecomputeMethod::Block;
   friend bool operator==(const RecomputeOption&, const RecomputeOption&) = default;
 };
 

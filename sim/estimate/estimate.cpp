@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <string_view>
 
 #include "sim/estimate/bytes.hpp"
 #include "sim/estimate/passes.hpp"
@@ -49,25 +50,38 @@ Setting without_recomputation(Setting setting) {
   return setting;
 }
 
+/// A layer that does not run again, on a stage whose other layers do: what it keeps is kept from the forward on.
+LayerShare kept_whole(LayerShare share) {
+  share.time.recomputed = {};
+  share.bytes.stash = share.bytes.until_input + share.bytes.until_weight;
+  return share;
+}
+
+/// Number of layers of each letter.
+std::map<char, int> counts_of(std::string_view letters) {
+  std::map<char, int> out;
+  for (const char letter : letters) ++out[letter];
+  return out;
+}
+
 class Estimator {
  public:
   explicit Estimator(const Setting& setting)
       : setting_(setting), model_(*setting.model), shares_(shares_of(setting)) {
-    if (!setting.recomputing.empty()) plain_shares_ = shares_of(without_recomputation(setting));
+    if (!setting.recomputing.empty() || setting.layers_again)
+      plain_shares_ = shares_of(without_recomputation(setting));
   }
 
   Stage stage(int index, int first, int layers, int stages) const {
     const bool is_first = index == 0;
     const bool is_last = index + 1 == stages;
-    const bool is_plain = !setting_.recomputing.empty() && !is_recomputing(setting_, index);
-    const Shares& shares = is_plain ? plain_shares_ : shares_;
     Stage out{.first_layer = first,
               .layers = layers,
               .mtp = is_last ? model_.mtp : 0,
               .embedding = is_first,
               .head = is_last && !shares_head(setting_)};
     StageSum sum;
-    for (const auto& [letter, count] : counts(out)) add(shares.at(letter), letter, count, out, sum);
+    add_layers(is_recomputing(setting_, index), out, sum);
     if (is_first) add_end(embedding_time(setting_), out);
     if (is_last) add_end(last_stage_time(setting_), out);
     for (int i = 0; i < out.mtp; ++i) add_end(mtp_time(setting_), out);
@@ -95,13 +109,44 @@ class Estimator {
     return out;
   }
 
-  /// Number of layers of each letter on a stage.
-  std::map<char, int> counts(const Stage& stage) const {
-    std::map<char, int> out;
-    const auto first = static_cast<std::size_t>(stage.first_layer);
-    for (int i = 0; i < stage.layers; ++i) ++out[model_.layers[first + static_cast<std::size_t>(i)]];
-    if (stage.mtp > 0) out[model_.mtp_letter] += stage.mtp;
-    return out;
+  void add_layers(bool recomputes, Stage& out, StageSum& sum) const {
+    const auto first = static_cast<std::size_t>(out.first_layer);
+    const std::string_view decoder =
+        std::string_view(model_.layers).substr(first, static_cast<std::size_t>(out.layers));
+    const std::string mtp(static_cast<std::size_t>(out.mtp), model_.mtp_letter);
+    if (!recomputes || !setting_.layers_again) {
+      const Shares& shares = recomputes || plain_shares_.empty() ? shares_ : plain_shares_;
+      for (const auto& [letter, count] : counts_of(std::string(decoder) + mtp))
+        add(shares.at(letter), letter, count, out, sum);
+    } else if (setting_.method == RecomputeMethod::Uniform) {
+      add_groups(decoder, out, sum);
+      for (const char letter : mtp) add(shares_.at(letter), letter, 1, out, sum);
+    } else {
+      const auto again = static_cast<std::size_t>(layers_again(setting_, out.layers));
+      for (const auto& [letter, count] : counts_of(decoder.substr(0, again)))
+        add(shares_.at(letter), letter, count, out, sum);
+      for (const auto& [letter, count] : counts_of(std::string(decoder.substr(again)) + mtp))
+        add(kept_whole(plain_shares_.at(letter)), letter, count, out, sum);
+    }
+  }
+
+  /// Groups of layers that run again together: the first one's input is kept, and the activations of all come back at once.
+  void add_groups(std::string_view letters, Stage& out, StageSum& sum) const {
+    const auto size = static_cast<std::size_t>(*setting_.layers_again);
+    for (std::size_t first = 0; first < letters.size(); first += size) {
+      double back = 0;
+      for (std::size_t i = first; i < std::min(first + size, letters.size()); ++i) {
+        LayerShare share = shares_.at(letters[i]);
+        back += share.bytes.recomputed;
+        if (i > first && !setting_.keeps_some) {
+          back += share.bytes.stash;
+          share.bytes.until_input = share.bytes.until_weight = 0;
+        }
+        if (i > first) share.bytes.stash = 0;
+        add(share, letters[i], 1, out, sum);
+      }
+      sum.bytes.recomputed = std::max(sum.bytes.recomputed, back);
+    }
   }
 
   static void add(const LayerShare& share, char letter, int count, Stage& out, StageSum& sum) {
@@ -152,7 +197,7 @@ class Estimator {
   const Setting& setting_;
   const model::Model& model_;
   Shares shares_;
-  Shares plain_shares_;  // of stages that recompute nothing, where others do
+  Shares plain_shares_;  // of stages and layers that recompute nothing, where others do
 };
 
 /// Ranks of a node that pipelines have one of: tensor ranks are the nearest neighbours, then context's and replicas'.

@@ -6,21 +6,25 @@
 //   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or equal shares of the
 //                embedding's and the head's rows and of the loss on every stage, where all share the output layer.
 //   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
-//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers. S and T are as Head describes.
+//                launches. Modules that are recomputed add their forward to I; R is the forward of the layers that run again. S and T are as Head
+//                describes.
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
 //   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
 //   messages     2 bytes x tokens x hidden / tensor ranks between stages.
 //   copies       the bytes that a forward holds, over the link between a device and its host.
 // Sources: Korthikanti et al. (arXiv 2205.05198), Megatron-LM's theoretical memory report, and fits that docs/accuracy.md names row by row.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
 #include <pipeloom/units.hpp>
 #include "sim/hardware/hardware.hpp"
 #include "sim/model/model.hpp"
@@ -46,12 +50,15 @@ struct Setting {
   model::Recomputation recomputation = model::Recomputation::None;
   std::vector<std::string> modules = {};  ///< that run again within the backward
   std::vector<int> recomputing = {};      ///< stages with any of it, in order; empty: all
-  bool keeps_some = false;                ///< some passes of a stage that recomputes keep their activations
-  bool offloads = false;                  ///< passes have copies to the host and back
-  int gradient_bytes = 4;                 ///< of a parameter
-  int optimizer_bytes = 12;               ///< of a parameter; from 4 on with a copy of the weight in 32 bits
-  double hidden_collectives = 0;          ///< share of the layers' collectives that products hide
-  bool overlaps_reduction = false;        ///< gradients are summed layer by layer after the last backward
+  std::optional<int> layers_again =
+      {};  ///< of a stage, or of a group of its layers, as `method` says; no value: all, each by itself
+  RecomputeMethod method = RecomputeMethod::Block;
+  bool keeps_some = false;          ///< some passes of a stage that recomputes keep their activations
+  bool offloads = false;            ///< passes have copies to the host and back
+  int gradient_bytes = 4;           ///< of a parameter
+  int optimizer_bytes = 12;         ///< of a parameter; from 4 on with a copy of the weight in 32 bits
+  double hidden_collectives = 0;    ///< share of the layers' collectives that products hide
+  bool overlaps_reduction = false;  ///< gradients are summed layer by layer after the last backward
 };
 
 /// True if a pass's whole forward runs again, as an op of its own.
@@ -62,6 +69,12 @@ struct Setting {
 /// True if a stage recomputes anything.
 [[nodiscard]] inline bool is_recomputing(const Setting& setting, int stage) {
   return setting.recomputation != model::Recomputation::None && takes_part(setting.recomputing, stage);
+}
+
+/// Of `layers` decoder layers of a stage that recomputes whole forwards, those that run again: the first ones.
+[[nodiscard]] inline int layers_again(const Setting& setting, int layers) {
+  const bool some = setting.layers_again && setting.method == RecomputeMethod::Block;
+  return some ? std::min(*setting.layers_again, layers) : layers;
 }
 
 [[nodiscard]] inline bool shares_head(const Setting& setting) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include <pipeloom/schedules.hpp>
 #include <pipeloom/units.hpp>
 
 namespace pipeloom::model {
@@ -224,6 +225,8 @@ struct Model {
   std::optional<Profile> profile;
   std::optional<Modules> modules = {};
   Where where;
+  std::optional<RecomputeOption> recompute =
+      {};                                  ///< how its file says that it is trained (Megatron-LM's arguments)
   std::vector<std::string> warnings = {};  ///< what its reader passed over, a line each
 
   [[nodiscard]] const Layer* find(char letter) const;

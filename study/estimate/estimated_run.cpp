@@ -93,8 +93,8 @@ double recomputed_flops(const Run& run) {
   for (std::size_t s = 0; s < shares.size(); ++s) {
     const estimate::Stage& stage = run.model->costs.estimate.stages[s];
     const auto first = static_cast<std::size_t>(stage.first_layer);
-    for (std::size_t i = first; i < first + static_cast<std::size_t>(stage.layers); ++i)
-      flops += shares[s] * of_letter[model.layers[i]];
+    const auto again = static_cast<std::size_t>(estimate::layers_again(setting, stage.layers));
+    for (std::size_t i = first; i < first + again; ++i) flops += shares[s] * of_letter[model.layers[i]];
   }
   return flops / static_cast<double>(setting.split.sequence);
 }

@@ -87,6 +87,12 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   if (out.model) {
     const auto& ignored = out.model->costs.setting.model->warnings;
     out.warnings.insert(out.warnings.end(), ignored.begin(), ignored.end());
+    const auto& asked = out.model->costs.setting.model->recompute;
+    if (asked && !given.given.has("options.recompute"))
+      out.warnings.push_back(
+          fmt::format("{}: recomputation is said there, and is not taken: options.recompute says it for this "
+                      "run; give it, or none",
+                      out.model->costs.setting.model->where.file));
   }
   cost::ResolvedCosts resolved = cost::resolve(config.costs, *out.schedule);
   const auto terms = terms_of(*out.schedule, config, resolved);

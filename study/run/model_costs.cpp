@@ -102,8 +102,13 @@ std::string path_or_name(const std::string& text, const Where& where) {
   return io::looks_like_file(text) && !text.starts_with("--") ? io::relative_to(where.file, text) : text;
 }
 
-/// Modules mean something to a model alone; times that are stated have no parts.
-void refuse_modules(const io::Config& config) {
+/// Modules and layers mean something to a model alone; times that are stated have no parts.
+void refuse_parts(const io::Config& config) {
+  if (config.options.recompute.layers)
+    throw InputError(config.place_of("options.recompute.layers"),
+                     fmt::format("{} layers of a stage need costs.model, which says what each takes and "
+                                 "keeps; name a model, or give costs.recompute and memory.stash_bytes",
+                                 *config.options.recompute.layers));
   if (config.options.recompute.modules.empty()) return;
   throw InputError(config.place_of("options.recompute"),
                    fmt::format("recomputing {} needs costs.model, which says what it takes and keeps; name a "
@@ -249,10 +254,16 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
   if (recompute.on) out.recomputation = model::Recomputation::Full;
   out.recomputing = recompute.stages;
   out.keeps_some = recompute.on && recompute.keep > 0;
+  out.layers_again = recompute.layers;
+  out.method = recompute.method;
   out.offloads = pipeline.has_copies || config.options.offload.on;
   if (!recompute.modules.empty()) {
     out.recomputation = model::Recomputation::Selective;
     out.modules = split(recompute.modules, ',');
+    if (recompute.layers)
+      throw InputError(config.place_of("options.recompute.layers"),
+                       "layers run again whole, modules within the backward of every layer; leave out "
+                       "options.recompute.layers or options.recompute.modules");
   }
   require_fits(config, out);
   require_documents(config, out);
@@ -314,7 +325,7 @@ namespace {
 std::optional<ModelCosts> costs_on(const io::Config& config, const Placement& placement,
                                    const Pipeline& pipeline) {
   if (config.costs.model.model.empty()) {
-    refuse_modules(config);
+    refuse_parts(config);
     return std::nullopt;
   }
   require_per_stage(config);

@@ -76,15 +76,17 @@ void set_batch(const Taken& taken, Options& options) {
 }
 
 void set_recomputation(const Taken& taken, Options& options) {
+  const RecomputeOption& recompute = taken.deployment.recompute;
   if (!taken.deployment.recomputes()) return;
   if (taken.deployment.recomputes_all()) {
     options.set_words("--recompute-granularity", "full");
-    options.set_words("--recompute-method", "uniform");
-    options.set("--recompute-num-layers", 1);
+    const bool is_block = recompute.layers && recompute.method == RecomputeMethod::Block;
+    options.set_words("--recompute-method", is_block ? "block" : "uniform");
+    options.set("--recompute-num-layers", recompute.layers.value_or(1));
     return;
   }
   options.set_words("--recompute-granularity", "selective");
-  std::string words = taken.deployment.recompute.modules;
+  std::string words = recompute.modules;
   for (char& letter : words)
     if (letter == ',') letter = ' ';
   options.set_words("--recompute-modules", words);

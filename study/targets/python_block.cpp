@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/io/json/json_text.hpp"
+#include "sim/options.hpp"
 #include "study/targets/blocks.hpp"
 
 namespace pipeloom::study {
@@ -48,10 +49,13 @@ void add_stage_needs(const Taken& taken, std::vector<std::string>& needs) {
   if (split.tensor * split.context * split.expert * split.data > 1)
     needs.push_back(fmt::format("build_stage spreads a stage over tp {}, cp {}, ep {} and dp {} with ZeRO {}",
                                 split.tensor, split.context, split.expert, split.data, split.zero));
+  const std::string counted = layers_again_text(deployment.recompute);
+  const std::string again = !counted.empty()              ? counted
+                            : deployment.recomputes_all() ? "every layer"
+                                                          : deployment.recompute.modules;
   if (deployment.recomputes())
     needs.push_back(
-        fmt::format("build_stage checkpoints {} of {}",
-                    deployment.recomputes_all() ? "every layer" : deployment.recompute.modules,
+        fmt::format("build_stage checkpoints {} of {}", again,
                     deployment.recompute.stages.empty()
                         ? std::string("all stages")
                         : fmt::format("stages {}", fmt::join(deployment.recompute.stages, ", "))));

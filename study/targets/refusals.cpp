@@ -121,6 +121,16 @@ std::string recompute_refusal(const Target& target, const Deployment& deployment
   if (target.recompute == RecomputeWords::Code) return "";
   if (!recompute.stages.empty() && static_cast<int>(recompute.stages.size()) < deployment.order->stages())
     return fmt::format("{} is told recomputation for all stages alike, not for some", target.title);
+  if (recompute.layers && target.recompute == RecomputeWords::All)
+    return fmt::format("{} computes all layers of a stage again, not {} of them", target.title,
+                       *recompute.layers);
+  // megatron/core/transformer/multi_token_prediction.py asserts it.
+  const bool has_mtp = deployment.model != nullptr && deployment.model->mtp > 0;
+  if (recompute.layers.value_or(1) > 1 && recompute.method == RecomputeMethod::Uniform && has_mtp)
+    return fmt::format(
+        "{} computes layers again one by one where there are layers for multi-token "
+        "prediction, not in groups of {}",
+        target.title, *recompute.layers);
   if (target.recompute == RecomputeWords::All && !deployment.recomputes_all())
     return fmt::format("{} computes whole layers or chosen ops again, not {}", target.title,
                        recompute.modules);

@@ -545,6 +545,30 @@ TEST_CASE("models: Megatron's patterns of experts") {
     CHECK_THROWS_WITH(parsed(good + pattern), Contains("--moe-layer-freq is '") && Contains("for 4 layers"));
 }
 
+TEST_CASE("models: Megatron's arguments of recomputation") {
+  const std::string model = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --vocab-size 100 ";
+  const std::string full = model + "--recompute-granularity full ";
+  CHECK_FALSE(parsed(model).recompute);
+  CHECK(parsed(full + "--recompute-method block --recompute-num-layers 7").recompute ==
+        RecomputeOption{.on = true, .layers = 7});
+  CHECK(parsed(full + "--recompute-method uniform --recompute-num-layers 2").recompute ==
+        RecomputeOption{.on = true, .layers = 2, .method = RecomputeMethod::Uniform});
+  // Groups of one layer are what "full" is.
+  CHECK(parsed(full + "--recompute-method uniform --recompute-num-layers 1").recompute ==
+        RecomputeOption{.on = true});
+  CHECK(parsed(model + "--recompute-granularity selective").recompute ==
+        RecomputeOption{.modules = "core_attn"});
+  CHECK(parsed(model + "--recompute-activations").recompute == RecomputeOption{.modules = "core_attn"});
+  CHECK(parsed(model + "--recompute-granularity selective --recompute-modules mlp moe --swiglu").recompute ==
+        RecomputeOption{.modules = "mlp,moe"});
+  CHECK_THROWS_WITH(parsed(model + "--recompute-granularity selective --recompute-modules mlp gdn_norm_out"),
+                    Contains("--recompute-modules is 'mlp'; it must be one or more of core_attn"));
+  CHECK_THROWS_WITH(parsed(model + "--recompute-granularity most"), Contains("it must be full or selective"));
+  CHECK_THROWS_WITH(parsed(full), Contains("have --recompute-method (block or uniform) beside it"));
+  CHECK_THROWS_WITH(parsed(full + "--recompute-method block --recompute-num-layers 0"),
+                    Contains("--recompute-num-layers is '0'"));
+}
+
 TEST_CASE("models: what Megatron's arguments may not say") {
   const std::string good = "--num-layers 4 --hidden-size 64 --num-attention-heads 4 --vocab-size 100 ";
   CHECK(parsed(good).vocabulary == 128);

@@ -140,6 +140,43 @@ TEST_CASE("a window's passes that are kept hold all of their activations") {
         Approx((*full.rates->hfu / *full.rates->mfu - 1) * 2 / 32).epsilon(1e-9));
 }
 
+TEST_CASE("some layers of a stage run again") {
+  const EstimatedRun none = estimated("");
+  const EstimatedRun full = estimated(R"("recompute": "full")");
+  const EstimatedRun block = estimated(R"("recompute": {"layers": 6})");
+  const EstimatedRun all = estimated(R"("recompute": {"layers": 8})");
+  const EstimatedRun groups = estimated(R"("recompute": {"layers": 2, "method": "uniform"})");
+  const auto kept = [](const EstimatedRun& run) {
+    const estimate::CategoryBytes& bytes = run.costs().estimate.stages[1].bytes;
+    return bytes.of(Category::UntilInput) + bytes.of(Category::UntilWeight);
+  };
+  // Stages have 8 layers: 6 inputs and 2 layers whole, 4 inputs of groups of 2.
+  CHECK(kept(block) == kept(full) / 8 * 6 + kept(none) / 8 * 2);
+  CHECK(kept(all) == kept(full));
+  CHECK(kept(groups) == kept(full) / 2);
+  // 6/8 of what runs again is counted; groups run again whole.
+  const auto again = [](const EstimatedRun& run) { return *run.rates->hfu / *run.rates->mfu - 1; };
+  CHECK(again(block) == Approx(again(full) * 6 / 8).epsilon(1e-9));
+  CHECK(again(groups) == Approx(again(full)).epsilon(1e-9));
+  CHECK(block.run.metrics->step_time < full.run.metrics->step_time);
+  CHECK(groups.run.metrics->step_time == full.run.metrics->step_time);
+  for (const EstimatedRun* run : {&block, &all, &groups})
+    for (const study::RankBytes& rank : run->ranks)
+      CHECK(std::accumulate(rank.categories.bytes.begin(), rank.categories.bytes.end(), Bytes{0}) ==
+            rank.peak);
+}
+
+TEST_CASE("layers that run again need a model, and no modules beside them") {
+  CHECK(error_of(
+            R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "options": {"recompute": {"layers": 3}}})")
+            .find("3 layers of a stage need costs.model") != std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"layers": 3, "modules": "mlp"})"))
+            .find("leave out options.recompute") != std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"method": "uniform"})"))
+            .find("options.recompute.method is for options.recompute.layers") != std::string::npos);
+  CHECK(error_of(llama(R"("recompute": {"layers": 0})")).find("a whole number from 1") != std::string::npos);
+}
+
 TEST_CASE("stages that the run has not are refused with what it has") {
   CHECK(error_of(llama(R"("recompute": {"stages": [4]})")).find("names stage 4, but the run has 4, 0 to 3") !=
         std::string::npos);

@@ -277,6 +277,19 @@ TEST_CASE("recomputation is told as far as each framework has words for it") {
   CHECK_FALSE(verdict("torchtitan", attention).taken());
   CHECK_FALSE(verdict("areal", attention).taken());
 
+  const Assignments block = with(llama("1f1b", 4, 8, 1), "options.recompute", R"({"layers": 3})");
+  CHECK(holds(verdict("megatron", block).to_run.text,
+              "--recompute-granularity full --recompute-method block --recompute-num-layers 3"));
+  const Assignments groups =
+      with(llama("1f1b", 4, 8, 1), "options.recompute", R"({"layers": 2, "method": "uniform"})");
+  CHECK(holds(verdict("megatron", groups).to_run.text,
+              "--recompute-granularity full --recompute-method uniform --recompute-num-layers 2"));
+  CHECK(holds(verdict("torchtitan", block).reason, "all layers of a stage again, not 3 of them"));
+  CHECK_FALSE(verdict("areal", groups).taken());
+  CHECK(std::ranges::any_of(verdict("torch-2.15", groups).to_run.needs, [](const auto& need) {
+    return holds(need, "all layers, in groups of 2 of all stages");
+  }));
+
   const Assignments some = with(llama("1f1b", 4, 8, 1), "options.recompute", R"({"stages": [0]})");
   CHECK_FALSE(verdict("megatron", some).taken());
   CHECK(verdict("torch-2.15", some).taken());

@@ -172,6 +172,7 @@ struct Choice : Unpatched {
   static void write(TextWriter& out, Member member, const Context& context) {
     out.quoted(choice_at(context.row, static_cast<std::size_t>(member)));
   }
+  static std::size_t hash(const auto& member) { return static_cast<std::size_t>(member); }
   static std::string_view choice_at(const KeyRow& row, std::size_t place);
 };
 

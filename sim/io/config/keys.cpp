@@ -39,6 +39,9 @@ bool has_precision(const EffectiveConfig& config) {
 bool recomputes(const EffectiveConfig& config) {
   return config.options.recompute.on;
 }
+bool recomputes_layers(const EffectiveConfig& config) {
+  return config.options.recompute.layers.has_value();
+}
 bool offloads(const EffectiveConfig& config) {
   return config.options.offload.on;
 }
@@ -193,6 +196,23 @@ constexpr Key kKeys[] = {
         {.path = "options.recompute.modules",
          .default_text = "none",
          .help = "with costs.model: modules of a layer that run again within the backward",
+         .has_origin = false}),
+    option<codec::Count, &ScheduleOptions::recompute, &RecomputeOption::layers>(
+        {.path = "options.recompute.layers",
+         .default_text = "all",
+         .help = "with costs.model: layers of a stage that run again, or of a group that runs again as one",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .has_origin = false}),
+    option<codec::Choice, &ScheduleOptions::recompute, &RecomputeOption::method>(
+        {.path = "options.recompute.method",
+         .default_text = "block",
+         .help = "block: the first layers of each stage run again; uniform: all of them, in groups of that "
+                 "number "
+                 "that keep their first input alone",
+         .choices = "block|uniform",
+         .needs = "options.recompute.layers",
+         .holds = recomputes_layers,
          .has_origin = false}),
     option<codec::Offload, &ScheduleOptions::offload>({.path = "options.offload",
                                                        .default_text = "none",

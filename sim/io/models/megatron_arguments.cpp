@@ -1,8 +1,10 @@
 // Megatron-LM's command line (megatron/training/arguments.py), as far as it says what the model is.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/models/model_readers.hpp"
 #include "sim/model/check.hpp"
+#include "sim/options.hpp"
 
 namespace pipeloom::io {
 namespace {
@@ -73,7 +76,7 @@ class Words {
   int line_ = 1;
 };
 
-/// Options with their values; one without is a flag. The last of several counts, as there.
+/// Options with their first value; one without is a flag. The last of several counts, as there.
 class Arguments {
  public:
   Arguments(std::string_view text, const std::string& name) : file_{name, 0, 0} {
@@ -87,7 +90,11 @@ class Arguments {
         value.text = words[i].text.substr(equals + 1);
       else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--"))
         value = words[i + 1];
-      options_[words[i].text.substr(0, equals)] = value;
+      const std::string_view option = words[i].text.substr(0, equals);
+      options_[option] = value;
+      lists_[option] = {std::string(value.text)};
+      for (std::size_t more = i + 2; more < words.size() && !words[more].text.starts_with("--"); ++more)
+        lists_[option].emplace_back(words[more].text);
     }
   }
 
@@ -97,6 +104,11 @@ class Arguments {
   [[nodiscard]] std::string_view text(std::string_view option, std::string_view fallback) const {
     const auto found = options_.find(option);
     return found == options_.end() ? fallback : found->second.text;
+  }
+
+  /// All values of an option that takes several. REQUIRES: has(option).
+  [[nodiscard]] const std::vector<std::string>& list(std::string_view option) const {
+    return lists_.find(option)->second;
   }
 
   [[nodiscard]] std::int64_t number(std::string_view option, std::int64_t fallback) const {
@@ -141,6 +153,7 @@ class Arguments {
  private:
   Where file_;
   std::map<std::string_view, Word> options_ = {};
+  std::map<std::string_view, std::vector<std::string>> lists_ = {};
 };
 
 /// "([0]*3+[1]*58)", "[0,1,1]*4" or a number N, of which every Nth layer has experts.
@@ -197,6 +210,59 @@ class LayerPattern {
   std::size_t layers_;
 };
 
+/// Recomputation by the rules of megatron-core 0.19.2: TransformerConfig says which values go together, recompute.py which layers
+/// they mean. Full: by --recompute-method, of --recompute-num-layers. Selective: of the modules that are named, core attention where none is.
+class RecomputeArguments {
+ public:
+  explicit RecomputeArguments(const Arguments& arguments) : arguments_(arguments) {}
+
+  [[nodiscard]] std::optional<RecomputeOption> read() const {
+    const std::string_view granularity = arguments_.text("--recompute-granularity", "None");
+    if (granularity == "full") return full();
+    if (granularity == "selective" || arguments_.has("--recompute-activations")) return selective();
+    if (granularity != "None") arguments_.refuse("--recompute-granularity", "full or selective");
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] RecomputeOption full() const {
+    const std::string_view method = arguments_.text("--recompute-method", "None");
+    if (method != "block" && method != "uniform") refuse_pair("--recompute-method", "block or uniform");
+    const std::string_view layers = arguments_.text("--recompute-num-layers", "None");
+    if (layers == "None") refuse_pair("--recompute-num-layers", "a number of layers");
+    RecomputeOption out{.on = true};
+    out.layers = static_cast<int>(arguments_.number_within("--recompute-num-layers", 1, 1, kMaxIndex));
+    // Groups of one layer are every layer by itself.
+    if (method == "uniform" && *out.layers == 1)
+      out.layers.reset();
+    else if (method == "uniform")
+      out.method = RecomputeMethod::Uniform;
+    return out;
+  }
+
+  [[nodiscard]] RecomputeOption selective() const {
+    if (arguments_.text("--recompute-num-layers", "None") != "None")
+      arguments_.refuse("--recompute-num-layers", "left out where the granularity is selective");
+    RecomputeOption out{.modules = std::string(kSelectiveModules)};
+    if (!arguments_.has("--recompute-modules")) return out;
+    for (const std::string& module : arguments_.list("--recompute-modules"))
+      if (std::ranges::find(kRecomputeModules, module) == std::end(kRecomputeModules))
+        arguments_.refuse("--recompute-modules",
+                          fmt::format("one or more of {}", fmt::join(kRecomputeModules, ", ")));
+    out.modules = fmt::format("{}", fmt::join(arguments_.list("--recompute-modules"), ","));
+    return out;
+  }
+
+  /// An option that full recomputation needs is missing or is none of its values.
+  [[noreturn]] void refuse_pair(std::string_view option, std::string_view allowed) const {
+    if (arguments_.has(option)) arguments_.refuse(option, allowed);
+    arguments_.refuse("--recompute-granularity",
+                      fmt::format("selective, or have {} ({}) beside it", option, allowed));
+  }
+
+  const Arguments& arguments_;
+};
+
 class MegatronModel {
  public:
   MegatronModel(std::string_view text, const std::string& name) : arguments_(text, name) {}
@@ -212,6 +278,7 @@ class MegatronModel {
     else
       transformer();
     model::check(model_);
+    model_.recompute = RecomputeArguments(arguments_).read();
     warn_of_parallelism();
     return model_;
   }
@@ -249,10 +316,7 @@ class MegatronModel {
                                              "--decoder-first-pipeline-num-layers",
                                              "--decoder-last-pipeline-num-layers",
                                              "--micro-batch-size",
-                                             "--global-batch-size",
-                                             "--recompute-granularity",
-                                             "--recompute-method",
-                                             "--recompute-num-layers"};
+                                             "--global-batch-size"};
     std::vector<std::string> found;
     for (const std::string_view option : kIgnored)
       if (arguments_.has(option) && arguments_.text(option, "") != "1")
@@ -261,7 +325,7 @@ class MegatronModel {
     const std::string& file = arguments_.file().file;
     model_.warnings.push_back(fmt::format(
         "{}{}of these arguments the model alone is taken, not how it runs: {}; say that by ranks, chunks, "
-        "costs.tp, costs.cp, costs.ep, costs.micro_batch, costs.layers and options.recompute",
+        "costs.tp, costs.cp, costs.ep, costs.micro_batch and costs.layers",
         file, file.empty() ? "" : ": ", join(found, ", ")));
   }
 

@@ -8,6 +8,7 @@
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/memory.hpp"
+#include "sim/options.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
 #include "study/plan/shown/plan_facts.hpp"
@@ -195,7 +196,9 @@ std::string stages_lines(const PlanCandidate& winner) {
     return stages.empty() ? std::string("all") : stage_ranges_text(stages);
   };
   if (const RecomputeOption& recompute = options.recompute; recompute.on) {
-    const std::string what = recompute.modules.empty() ? "whole forwards" : recompute.modules;
+    const std::string what = recompute.layers            ? layers_again_text(recompute)
+                             : recompute.modules.empty() ? "whole forwards"
+                                                         : recompute.modules;
     const std::string but =
         recompute.keep > 0 ? fmt::format(", but for {} passes of each rank", recompute.keep) : "";
     out += fmt::format("  {:<11}{}, stages {}{}\n", "recompute", what, where(recompute.stages), but);

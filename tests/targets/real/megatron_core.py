@@ -7,6 +7,7 @@ import types
 from unittest import mock
 
 import torch
+from megatron.core import recompute
 from megatron.core.enums import ModelType
 from megatron.core.models.hybrid.hybrid_layer_allocation import select_pipeline_segment
 from megatron.core.pipeline_parallel import schedules
@@ -148,6 +149,34 @@ def order(config, microbatches, rank):
             micro_batch_size=1, p2p_communicator=Messages(rank, degree, config),
             pg_collection=schedules.ProcessGroupCollection(tp=group, cp=group))
     return done
+
+
+def run_again(words, layers):
+    """Groups of a stage's layers that run again together, by its own forward of a block with a checkpoint that only writes down what it runs."""
+    config = config_of(arguments(["--pipeline-model-parallel-size", "1", "--micro-batch-size", "1", "--global-batch-size", "1",
+                                  "--num-layers", str(layers), *words], 1))
+    seen, groups = [], []
+
+    class Layer(torch.nn.Module):
+        def __init__(self, index):
+            super().__init__()
+            self.index = index
+
+        def forward(self, hidden_states, **_):
+            seen.append(self.index)
+            return hidden_states * 1.0
+
+    def checkpoint(run, _, *inputs):
+        before = len(seen)
+        result = run(*inputs)
+        groups.append(seen[before:])
+        return result
+
+    block = types.SimpleNamespace(config=config, layers=[Layer(index) for index in range(layers)], num_layers_per_pipeline_rank=layers)
+    with mock.patch.object(recompute.tensor_parallel, "checkpoint", checkpoint):
+        recompute.checkpointed_forward(block, torch.ones(1, requires_grad=True), None, None, None, None, None, None, False)
+    assert sorted(set(seen)) == list(range(layers))
+    return groups
 
 
 def plain_config(degree, chunks, group_size=None, paired=False):

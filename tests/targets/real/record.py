@@ -85,6 +85,22 @@ def megatron_cases():
         yield {"cp": cp, "sequence": sequence, **split(words, 2 * cp)}
 
 
+    for method in ("block", "uniform"):
+        for layers in (4, 8):
+            for number in (1, 2, 3, 7, 8, 9):
+                words = ["--recompute-granularity", "full", "--recompute-method", method, "--recompute-num-layers", str(number)]
+                yield {"words": words, "stage_layers": layers, **again(words, layers)}
+    for words in (["--recompute-granularity", "full"], ["--recompute-granularity", "full", "--recompute-num-layers", "2"],
+                  ["--recompute-granularity", "full", "--recompute-method", "block"],
+                  ["--recompute-granularity", "selective", "--recompute-num-layers", "2"]):
+        yield {"words": words, "stage_layers": 4, **again(words, 4)}
+
+
+def again(words, layers):
+    import megatron_core
+    return taken(lambda: {"run_again": megatron_core.run_again(words, layers)})
+
+
 def split(words, world):
     import megatron_core
     try:
