@@ -32,6 +32,10 @@ inline constexpr std::string_view kRecomputeModules[] = {"core_attn", "layernorm
                                                          "moe",       "moe_act",   "shared_experts"};
 inline constexpr std::string_view kSelectiveModules = kRecomputeModules[0];
 
+/// Parts of a model that can be trained while others are frozen: the words of costs.trainable, which also takes "all" and "none".
+inline constexpr std::string_view kTrainableParts[] = {"embedding", "encoder", "projector", "attention",
+                                                       "mlp",       "experts", "head"};
+
 /// Layers of a stage that run again whole, where they are counted: "the first 7 layers", "all layers, in groups of 2"; else "".
 [[nodiscard]] inline std::string layers_again_text(const RecomputeOption& recompute) {
   if (!recompute.layers) return "";

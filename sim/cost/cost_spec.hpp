@@ -192,9 +192,12 @@ struct ModelSpec {
   int data = 1;
   int context = 1;
   int expert = 1;
-  std::optional<int> zero;      ///< 0 to 3; 1 if left out
-  int gradient_bytes = 4;       ///< of a parameter
-  int optimizer_bytes = 12;     ///< of a parameter: the weight's 32-bit copy and two moments
+  std::optional<int> zero;   ///< 0 to 3; 1 if left out
+  int gradient_bytes = 4;    ///< of a parameter
+  int optimizer_bytes = 12;  ///< of a parameter: the weight's 32-bit copy and two moments
+  std::string
+      trainable;  ///< "all", "none" or parts between commas (kTrainableParts of sim/options.hpp); empty: all
+  int adapter_rank = 0;         ///< of adapters beside the products that are frozen
   std::optional<int> sequence;  ///< tokens of a sample; the model's own if left out
   DocumentLists documents;
   int micro_batch = 1;              ///< samples of a microbatch

@@ -64,29 +64,45 @@ double routing_bytes(const Setting& setting, const model::Layer& layer) {
          static_cast<double>(setting.model->hidden_of(layer));
 }
 
+/// Bytes of dense parameters and of experts: whole, or the shard of a rank.
+struct Sharing {
+  double dense = 1;
+  double experts = 1;
+  [[nodiscard]] double of(double bytes, std::int64_t dense_count, std::int64_t expert_count) const {
+    return bytes * (static_cast<double>(dense_count) / dense + static_cast<double>(expert_count) / experts);
+  }
+};
+
+/// Frozen parameters are their weights in 16 bits and nothing else.
 void add_parameters(const Setting& setting, Stage& out) {
   const int zero = setting.split.zero;
   const Replicas replicas = replicas_of(setting);
-  const auto dense = static_cast<double>(out.dense);
-  const auto experts = static_cast<double>(out.experts);
-  const auto shared = [&](double bytes) {
-    return whole(bytes * (dense / replicas.dense + experts / replicas.experts));
+  const Sharing each;
+  const Sharing shared{static_cast<double>(replicas.dense), static_cast<double>(replicas.experts)};
+  const auto trained = [&](const Sharing& sharing, double bytes) {
+    return sharing.of(bytes, out.trained_dense, out.trained_experts);
   };
-  const auto each = [&](double bytes) { return whole(bytes * (dense + experts)); };
+  const auto frozen = [&](const Sharing& sharing) {
+    return sharing.of(2, out.dense - out.trained_dense, out.experts - out.trained_experts);
+  };
   // Under ZeRO 3 the optimizer's 32-bit copy is the shard of the weights.
   const double gradient = setting.gradient_bytes;
   const double copy = zero >= 3 && setting.optimizer_bytes >= 4 ? 4 : 0;
   const double states = setting.optimizer_bytes - copy;
-  out.bytes.of(Category::Weights) = zero >= 3 ? shared(copy > 0 ? copy : 2) : each(2);
+  const Sharing& weights = zero >= 3 ? shared : each;
+  out.bytes.of(Category::Weights) = whole(trained(weights, copy > 0 ? copy : 2) + frozen(weights));
   // Pipelines of PyTorch reduce once: FSDP adds up whole gradients, in the width that it reduces them in, until the step ends
   // (set_requires_gradient_sync(false), FSDPParam.to_accumulated_grad_if_needed). The shards come when no pass holds anything any more.
-  out.bytes.of(Category::Gradients) = zero == 2 ? shared(gradient) : each(gradient);
-  out.bytes.of(Category::Optimizer) = zero >= 1 ? shared(states) : each(states);
+  out.bytes.of(Category::Gradients) = whole(trained(zero == 2 ? shared : each, gradient));
+  out.bytes.of(Category::Optimizer) = whole(trained(zero >= 1 ? shared : each, states));
   // Parameters that no other rank holds are their own shard, but for a shard of 32 bits that products need in 16.
-  const bool cast = copy > 0;
+  const auto gathered = [&](int ranks, std::int64_t all, std::int64_t those_trained) {
+    return ranks > 1 ? all : copy > 0 ? those_trained : 0;
+  };
   if (zero >= 3)
     out.bytes.of(Category::Gathered) =
-        whole(2 * ((replicas.dense > 1 || cast ? dense : 0) + (replicas.experts > 1 || cast ? experts : 0)));
+        whole(2.0 * static_cast<double>(gathered(replicas.dense, out.dense, out.trained_dense) +
+                                        gathered(replicas.experts, out.experts, out.trained_experts)));
 }
 
 /// Parameters of an MTP layer in addition to those of a layer of its kind.
@@ -101,7 +117,7 @@ double head_moment(const Setting& setting) {
   const double rows = static_cast<double>(setting.model->vocabulary) / split.tensor / split.output;
   const double weight = kHalf * rows * static_cast<double>(setting.model->hidden);
   const double gathered = split.tensor > 1 ? 2 * input_bytes(setting) * split.tensor : 0;
-  return weight + 3 * input_bytes(setting) + gathered;
+  return (setting.split.trainable.head ? weight : 0) + 3 * input_bytes(setting) + gathered;
 }
 
 /// The most that a moment of its passes needs.
@@ -141,7 +157,7 @@ LayerBytes layer_bytes(const Setting& setting, const model::Layer& layer) {
   out.until_weight += left;
   if (whole) out.stash = sum_of(stays);
   out.recomputed = keeps_some ? 0 : sum_of(all) - sum_of(stays);
-  out.backward = backward_bytes(setting, layer);
+  if (setting.split.trainable.reach != model::Reach::None) out.backward = backward_bytes(setting, layer);
   out.routing = routing_bytes(setting, layer);
   return out;
 }
@@ -151,11 +167,16 @@ void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Sta
   // Vocabulary Parallelism (arXiv 2411.05288) deals out the embedding's rows with the head's.
   const bool shared = shares_head(setting);
   const bool rows = out.embedding || shared;
-  if (rows) out.dense += model::local_embedding(*setting.model, split);
-  if (out.embedding) out.dense += model::position_parameters(*setting.model);
-  if (out.mtp > 0) out.dense += out.mtp * joining_parameters(*setting.model) / split.tensor;
-  if (is_last) out.dense += model::final_norm_parameters(*setting.model);
-  if (out.head || shared) out.dense += model::local_output(*setting.model, split, rows);
+  const model::Trainable& trainable = split.trainable;
+  const auto add = [&](std::int64_t parameters, bool trained) {
+    out.dense += parameters;
+    if (trained) out.trained_dense += parameters;
+  };
+  if (rows) add(model::local_embedding(*setting.model, split), trainable.embedding);
+  if (out.embedding) add(model::position_parameters(*setting.model), trainable.embedding);
+  if (out.mtp > 0) add(out.mtp * joining_parameters(*setting.model) / split.tensor, trainable.head);
+  if (is_last) add(model::final_norm_parameters(*setting.model), trainable.head);
+  if (out.head || shared) add(model::local_output(*setting.model, split, rows), trainable.head);
   add_parameters(setting, out);
   out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);
   out.bytes.of(Category::UntilWeight) = whole(sum.bytes.until_weight);

@@ -6,13 +6,15 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <string_view>
+#include <set>
+#include <utility>
 
 #include "sim/estimate/bytes.hpp"
 #include "sim/estimate/passes.hpp"
 #include "sim/layout/layer_split.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/trainable.hpp"
 
 namespace pipeloom::estimate {
 namespace {
@@ -39,10 +41,12 @@ struct LayerShare {
   LayerTime time;
   LayerBytes bytes;
   model::Parameters parameters;
+  model::Parameters trained;
 };
 
-/// Shares of every letter.
-using Shares = std::map<char, LayerShare>;
+/// A layer's letter, and how far the backward goes into it.
+using Key = std::pair<char, model::Reach>;
+using Shares = std::map<Key, LayerShare>;
 
 Setting without_recomputation(Setting setting) {
   setting.recomputation = model::Recomputation::None;
@@ -57,17 +61,25 @@ LayerShare kept_whole(LayerShare share) {
   return share;
 }
 
-/// Number of layers of each letter.
-std::map<char, int> counts_of(std::string_view letters) {
-  std::map<char, int> out;
-  for (const char letter : letters) ++out[letter];
+/// Number of layers of each kind.
+std::map<Key, int> counts_of(std::span<const Key> layers) {
+  std::map<Key, int> out;
+  for (const Key& key : layers) ++out[key];
+  return out;
+}
+
+/// Every layer of the model, in order.
+std::vector<Key> keys_of(const Setting& setting) {
+  std::vector<Key> out;
+  const std::vector<model::Reach> reaches = model::reaches_of(*setting.model, setting.split.trainable);
+  for (std::size_t i = 0; i < reaches.size(); ++i) out.emplace_back(setting.model->layers[i], reaches[i]);
   return out;
 }
 
 class Estimator {
  public:
   explicit Estimator(const Setting& setting)
-      : setting_(setting), model_(*setting.model), shares_(shares_of(setting)) {
+      : setting_(setting), model_(*setting.model), layers_(keys_of(setting)), shares_(shares_of(setting)) {
     if (!setting.recomputing.empty() || setting.layers_again)
       plain_shares_ = shares_of(without_recomputation(setting));
   }
@@ -93,10 +105,20 @@ class Estimator {
   }
 
  private:
-  static Shares shares_of(const Setting& setting) {
+  [[nodiscard]] Key mtp_key() const {
+    const bool reached = setting_.split.trainable.head_backward;
+    return {model_.mtp_letter, reached ? model::Reach::Whole : model::Reach::None};
+  }
+
+  [[nodiscard]] Shares shares_of(const Setting& setting) const {
+    std::set<Key> keys(layers_.begin(), layers_.end());
+    if (model_.mtp > 0) keys.insert(mtp_key());
     Shares out;
-    for (const model::Layer& layer : setting.model->kinds)
-      out.emplace(layer.letter, share_of(setting, layer));
+    for (const Key& key : keys) {
+      Setting of = setting;
+      of.split.trainable.reach = key.second;
+      out.emplace(key, share_of(of, *model_.find(key.first)));
+    }
     return out;
   }
 
@@ -106,44 +128,49 @@ class Estimator {
     if (!model::has_sizes(*setting.model)) return out;
     out.bytes = layer_bytes(setting, layer);
     out.parameters = model::local_parameters(*setting.model, layer, setting.split);
+    out.trained = model::local_trained(*setting.model, layer, setting.split);
+    const model::Parameters adapters = model::local_adapters(*setting.model, layer, setting.split);
+    out.parameters += adapters;
+    out.trained += adapters;
     return out;
   }
 
   void add_layers(bool recomputes, Stage& out, StageSum& sum) const {
-    const auto first = static_cast<std::size_t>(out.first_layer);
-    const std::string_view decoder =
-        std::string_view(model_.layers).substr(first, static_cast<std::size_t>(out.layers));
-    const std::string mtp(static_cast<std::size_t>(out.mtp), model_.mtp_letter);
+    const auto decoder = std::span(layers_).subspan(static_cast<std::size_t>(out.first_layer),
+                                                    static_cast<std::size_t>(out.layers));
+    const std::vector<Key> mtp(static_cast<std::size_t>(out.mtp), mtp_key());
     if (!recomputes || !setting_.layers_again) {
       const Shares& shares = recomputes || plain_shares_.empty() ? shares_ : plain_shares_;
-      for (const auto& [letter, count] : counts_of(std::string(decoder) + mtp))
-        add(shares.at(letter), letter, count, out, sum);
+      std::map<Key, int> counts = counts_of(decoder);
+      if (out.mtp > 0) counts[mtp_key()] += out.mtp;
+      for (const auto& [key, count] : counts) add(shares.at(key), key.first, count, out, sum);
     } else if (setting_.method == RecomputeMethod::Uniform) {
       add_groups(decoder, out, sum);
-      for (const char letter : mtp) add(shares_.at(letter), letter, 1, out, sum);
+      for (const Key& key : mtp) add(shares_.at(key), key.first, 1, out, sum);
     } else {
       const auto again = static_cast<std::size_t>(layers_again(setting_, out.layers));
-      for (const auto& [letter, count] : counts_of(decoder.substr(0, again)))
-        add(shares_.at(letter), letter, count, out, sum);
-      for (const auto& [letter, count] : counts_of(std::string(decoder.substr(again)) + mtp))
-        add(kept_whole(plain_shares_.at(letter)), letter, count, out, sum);
+      for (const auto& [key, count] : counts_of(decoder.first(again)))
+        add(shares_.at(key), key.first, count, out, sum);
+      for (const std::span<const Key> kept : {decoder.subspan(again), std::span<const Key>(mtp)})
+        for (const auto& [key, count] : counts_of(kept))
+          add(kept_whole(plain_shares_.at(key)), key.first, count, out, sum);
     }
   }
 
   /// Groups of layers that run again together: the first one's input is kept, and the activations of all come back at once.
-  void add_groups(std::string_view letters, Stage& out, StageSum& sum) const {
+  void add_groups(std::span<const Key> layers, Stage& out, StageSum& sum) const {
     const auto size = static_cast<std::size_t>(*setting_.layers_again);
-    for (std::size_t first = 0; first < letters.size(); first += size) {
+    for (std::size_t first = 0; first < layers.size(); first += size) {
       double back = 0;
-      for (std::size_t i = first; i < std::min(first + size, letters.size()); ++i) {
-        LayerShare share = shares_.at(letters[i]);
+      for (std::size_t i = first; i < std::min(first + size, layers.size()); ++i) {
+        LayerShare share = shares_.at(layers[i]);
         back += share.bytes.recomputed;
         if (i > first && !setting_.keeps_some) {
           back += share.bytes.stash;
           share.bytes.until_input = share.bytes.until_weight = 0;
         }
         if (i > first) share.bytes.stash = 0;
-        add(share, letters[i], 1, out, sum);
+        add(share, layers[i].first, 1, out, sum);
       }
       sum.bytes.recomputed = std::max(sum.bytes.recomputed, back);
     }
@@ -154,6 +181,8 @@ class Estimator {
     out.recomputed += share.time.recomputed * count;
     out.dense += share.parameters.dense * count;
     out.experts += share.parameters.experts * count;
+    out.trained_dense += share.trained.dense * count;
+    out.trained_experts += share.trained.experts * count;
     add_found(share.time.found, out);
     sum.add(letter, share.bytes, count);
   }
@@ -181,8 +210,9 @@ class Estimator {
   /// Adds the framework's time of a forward, of a backward and of each pass of a shared head, however many layers they have.
   void add_framework(Stage& out) const {
     const double seconds = setting_.hardware->launch.pass_seconds;
-    for (const Pass pass : {Pass::Forward, Pass::BackwardInput})
-      out.pass[static_cast<std::size_t>(pass)].of(Term::Launch) += seconds;
+    const bool has_backward = out.pass[1].seconds() + out.pass[2].seconds() > 0;
+    out.pass[0].of(Term::Launch) += seconds;
+    if (has_backward) out.pass[1].of(Term::Launch) += seconds;
     if (!shares_head(setting_)) return;
     for (PassTime* pass : {&out.output, &out.output_weight}) pass->of(Term::Launch) += seconds;
   }
@@ -196,6 +226,7 @@ class Estimator {
 
   const Setting& setting_;
   const model::Model& model_;
+  std::vector<Key> layers_;  // of the model, in order
   Shares shares_;
   Shares plain_shares_;  // of stages and layers that recompute nothing, where others do
 };

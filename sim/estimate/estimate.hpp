@@ -5,6 +5,7 @@
 // Rules (also docs/estimate.md):
 //   stages       contiguous layers; the embedding on the first stage, MTP layers, final norm, head and loss on the last, or equal shares of the
 //                embedding's and the head's rows and of the loss on every stage, where all share the output layer.
+//   frozen       weights that are not trained have no W, gradients and states; <sim/model/trainable.hpp>
 //   passes       F, I and W are sums over the stage's layers of products, core attention (none in W), traffic through memory, collectives and
 //                launches. Modules that are recomputed add their forward to I; R is the forward of the layers that run again. S and T are as Head
 //                describes.
@@ -141,8 +142,10 @@ struct Stage {
   Ticks output_weight_ticks = 0;
   CategoryBytes bytes = {};
   Bytes stash = 0;         ///< bytes that a recomputed forward keeps
-  std::int64_t dense = 0;  ///< parameters that a rank holds
+  std::int64_t dense = 0;  ///< parameters that a rank holds, adapters with them
   std::int64_t experts = 0;
+  std::int64_t trained_dense = 0;  ///< of these, those that are trained
+  std::int64_t trained_experts = 0;
 };
 
 /// A link between two ranks of the pipeline, or between one and its host.
@@ -176,7 +179,7 @@ struct StepEnd {
 /// Times at the step's end of a rank that holds these stages. The gradients' reduction, which after the last backward leaves the part that does
 /// not fit into its time, and at least one layer's part; and the optimizer. Its memory traffic of each parameter that the rank updates: master copy
 /// and moments read and written, the gradient read for its norm and for the update, the new weight (2 bytes), with Adam 34 bytes; of each that it
-/// holds: gradients cleared and scaled.
+/// holds: gradients cleared and scaled. Frozen parameters have no part in it.
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
 /// Times in which fully sharded (ZeRO 3) parameters of one stage come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.

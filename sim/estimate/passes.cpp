@@ -29,6 +29,8 @@ LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
   const model::Work work = model::work_of(*setting.model, layer, setting.split);
   LayerTime out = layer_of(hardware::layer_time(device, work, setting.split, setting.model->norm));
   for (PassTime& pass : out.pass) pass.of(Term::Collectives) *= 1 - setting.hidden_collectives;
+  if (setting.split.trainable.reach == model::Reach::None)
+    return out;  // nothing is kept, so nothing runs again
   if (recomputes_all(setting)) {
     out.recomputed = out.pass[0];
     return out;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kWeightBytes = 2;
 
-/// Parameters that a rank holds, and the time of its last backward of everything.
+/// Trained parameters that a rank holds, and the time of its last backward of everything.
 struct Held {
   double dense = 0;
   double experts = 0;
@@ -19,8 +19,8 @@ struct Held {
 Held held_in(std::span<const Stage* const> stages) {
   Held out;
   for (const Stage* stage : stages) {
-    out.dense += static_cast<double>(stage->dense);
-    out.experts += static_cast<double>(stage->experts);
+    out.dense += static_cast<double>(stage->trained_dense);
+    out.experts += static_cast<double>(stage->trained_experts);
     out.backward += stage->pass[1].seconds() + stage->pass[2].seconds();
     out.layers += stage->layers + stage->mtp;
   }
@@ -86,11 +86,12 @@ ShardTimes shard_times(const Setting& setting, const Stage& stage) {
   ShardTimes out;
   if (setting.split.zero < 3) return out;
   for (const Group& group :
-       groups_of(setting, static_cast<double>(stage.dense), static_cast<double>(stage.experts))) {
+       groups_of(setting, static_cast<double>(stage.dense), static_cast<double>(stage.experts)))
     out.gather += collective_of(setting, group, model::CollectiveKind::AllGather, kWeightBytes);
+  for (const Group& group : groups_of(setting, static_cast<double>(stage.trained_dense),
+                                      static_cast<double>(stage.trained_experts)))
     out.reduction +=
         collective_of(setting, group, model::CollectiveKind::ReduceScatter, setting.gradient_bytes);
-  }
   return out;
 }
 

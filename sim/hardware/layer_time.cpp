@@ -18,6 +18,12 @@ void add(WorkTime& out, Pass pass, Term term, const Timed& timed, int times = 1)
   out.counts[static_cast<std::size_t>(term)][static_cast<std::size_t>(timed.basis)] += 1;
 }
 
+/// Frozen weights have no gradient, and what is in front of all that is trained has none of its input.
+bool runs(const model::Gemm& gemm, Pass pass) {
+  if (pass == Pass::Forward) return true;
+  return pass == Pass::BackwardInput ? gemm.input_gradient : gemm.weight_gradient;
+}
+
 }  // namespace
 
 std::string_view name_of(Term term) {
@@ -70,9 +76,11 @@ WorkTime work_time(const Hardware& hardware, const model::Work& work, const mode
                    model::NormKind list) {
   WorkTime out;
   for (const Pass pass : kAllPasses) {
-    for (const model::Gemm& gemm : work.gemms) add(out, pass, Term::Gemm, time_of(hardware, gemm, pass));
+    for (const model::Gemm& gemm : work.gemms)
+      if (runs(gemm, pass)) add(out, pass, Term::Gemm, time_of(hardware, gemm, pass));
     for (const model::CoreAttention& attention : work.attention)
-      add(out, pass, Term::Attention, time_of(hardware, attention, pass));
+      if (attention.backward || pass == Pass::Forward)
+        add(out, pass, Term::Attention, time_of(hardware, attention, pass));
     for (const model::Traffic& traffic : work.traffic)
       add(out, pass, Term::Elementwise, time_of(hardware, traffic, pass, list));
   }
@@ -93,6 +101,7 @@ WorkTime layer_time(const Hardware& hardware, const model::Work& work, const mod
   if (floor <= 0) return out;
   for (const Pass pass : kAllPasses) {
     const double busy = out[pass].total();
+    if (busy == 0) continue;
     const double together =
         std::pow(std::pow(busy, launch.sharpness) + std::pow(floor, launch.sharpness), 1 / launch.sharpness);
     add(out, pass, Term::Launch, {together - busy, Basis::Default});

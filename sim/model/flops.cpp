@@ -2,24 +2,40 @@
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 #include "sim/model/counted.hpp"
+#include "sim/model/patterns.hpp"
 #include "sim/model/shares.hpp"
+#include "sim/model/trainable.hpp"
 #include "sim/model/weights.hpp"
 #include "sim/model/work.hpp"
 
 namespace pipeloom::model {
 namespace {
 
-/// Forward, of a sample of so many tokens: 2 per weight that each passes.
-double product_flops(const Model& model, const Layer& layer, std::int64_t tokens) {
+/// Passes that a product of this part has: F, I where the backward reaches it, W where it is trained.
+int passes_of(LayerPart part, const Trainable& trainable) {
+  return 1 + (trainable.reaches(part) ? 1 : 0) + (trainable.trains(part) ? 1 : 0);
+}
+
+/// All passes, of a sample of so many tokens: 2 in each per weight that a token passes. An adapter's pair has all three where it is reached.
+double product_flops(const Model& model, const Layer& layer, std::int64_t tokens,
+                     const Trainable& trainable) {
   double sum = 0;
-  for (const Matrix& matrix : weights_of(model, layer).matrices)
-    sum += 2.0 * static_cast<double>(matrix.inputs) * static_cast<double>(matrix.outputs) *
-           static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k) *
-           static_cast<double>(matrix.tokens != 0 ? matrix.tokens : tokens);
+  for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    const double rows = 2.0 * static_cast<double>(matrix.experts == 0 ? 1 : layer.experts->top_k) *
+                        static_cast<double>(matrix.tokens != 0 ? matrix.tokens : tokens);
+    sum += passes_of(matrix.part, trainable) * rows * static_cast<double>(matrix.inputs) *
+           static_cast<double>(matrix.outputs);
+    if (trainable.adapts(matrix.part))
+      sum += 3 * rows * static_cast<double>(trainable.rank) *
+             static_cast<double>(matrix.inputs + matrix.outputs);
+  }
   // The side inputs of all layers are made by one product, which belongs to none of them.
-  sum += 2.0 * static_cast<double>(tokens) * static_cast<double>(model.hidden_of(layer) * layer.side);
+  const int passes = passes_of(layer.mlp ? LayerPart::Mlp : LayerPart::Experts, trainable);
+  sum +=
+      passes * 2.0 * static_cast<double>(tokens) * static_cast<double>(model.hidden_of(layer) * layer.side);
   return sum;
 }
 
@@ -83,33 +99,51 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
   return scans + (full_square ? core.full_flops() : core.flops());
 }
 
-/// Forward, of a sample.
+/// All passes, of a sample: core attention and scans have no weights, and twice their forward in I.
 double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
-                   std::span<const std::int64_t> documents) {
-  if (layer.counted) return counted_flops(*layer.counted, full_square);
+                   std::span<const std::int64_t> documents, const Trainable& trainable) {
+  if (layer.counted) return 3 * counted_flops(*layer.counted, full_square);
   const bool packed = layer.tokens == 0 && !documents.empty();
   const std::int64_t tokens = sample_tokens(layer, sequence);
-  double out = product_flops(model, layer, tokens);
-  if (!packed) return out + mixing_flops(layer, tokens, full_square);
-  for (const std::int64_t length : documents) out += mixing_flops(layer, length, full_square);
+  const double out = product_flops(model, layer, tokens, trainable);
+  const int passes = trainable.reaches(is_encoder(layer) ? LayerPart::Encoder : LayerPart::Mixer) ? 3 : 1;
+  if (!packed) return out + passes * mixing_flops(layer, tokens, full_square);
+  double mixing = 0;
+  for (const std::int64_t length : documents) mixing += mixing_flops(layer, length, full_square);
+  return out + passes * mixing;
+}
+
+/// Layers of each kind, by how far the backward goes into them: [letter][reach].
+using Counts = std::array<std::array<std::int64_t, 3>, 256>;
+Counts counts_of(const Model& model, const Trainable& trainable) {
+  Counts out = {};
+  const std::vector<Reach> reaches = reaches_of(model, trainable);
+  for (std::size_t i = 0; i < reaches.size(); ++i)
+    ++out.at(static_cast<unsigned char>(model.layers[i])).at(static_cast<std::size_t>(reaches[i]));
+  const Reach at_end = trainable.head_backward ? Reach::Whole : Reach::None;
+  out.at(static_cast<unsigned char>(model.mtp_letter)).at(static_cast<std::size_t>(at_end)) += model.mtp;
   return out;
 }
 
 }  // namespace
 
 double flops_per_token(const Model& model, std::int64_t sequence, bool full_square,
-                       std::span<const std::int64_t> documents) {
-  std::array<std::int64_t, 256> times = {};
-  for (const char letter : model.layers) ++times.at(static_cast<unsigned char>(letter));
-  times.at(static_cast<unsigned char>(model.mtp_letter)) += model.mtp;
+                       std::span<const std::int64_t> documents, const Trainable& trainable) {
+  const Counts times = counts_of(model, trainable);
   double sample = 0;
   for (const Layer& layer : model.kinds)
-    if (const auto n = times.at(static_cast<unsigned char>(layer.letter)); n > 0)
-      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents);
+    for (const Reach reach : {Reach::Whole, Reach::Late, Reach::None}) {
+      const auto n = times.at(static_cast<unsigned char>(layer.letter)).at(static_cast<std::size_t>(reach));
+      if (n == 0) continue;
+      Trainable at = trainable;
+      at.reach = reach;
+      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents, at);
+    }
   const auto h = static_cast<double>(model.hidden);
   const double ends =
       2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) + 2 * 2 * h * h * model.mtp;
-  return 3 * (sample / static_cast<double>(sequence) + ends);
+  const int passes = 1 + (trainable.head_backward ? 1 : 0) + (trainable.head ? 1 : 0);
+  return sample / static_cast<double>(sequence) + passes * ends;
 }
 
 }  // namespace pipeloom::model

@@ -236,6 +236,44 @@ struct Model {
   [[nodiscard]] NormKind norm_of(const Layer& layer) const { return layer.norm.value_or(norm); }
 };
 
+/// Parts of a layer, in the order in which they run, by which weights are frozen: encoders are whole, but for their projectors.
+enum class LayerPart : std::uint8_t { Encoder, Projector, Mixer, Mlp, Experts };
+
+/// The first part of a layer whose backward runs, because it or something in front of it is trained: the layer's first part, its last (feed-forward, or
+/// projector), or none.
+enum class Reach : std::uint8_t { Whole, Late, None };
+
+/// Weights that are trained. What is frozen has no W, no gradients and no optimizer states.
+struct Trainable {
+  bool embedding = true;
+  bool encoder = true;    ///< vision and audio towers, with what is in front of their first layer
+  bool projector = true;  ///< from an encoder to the decoder
+  bool attention =
+      true;  ///< mixers of the decoder's layers, of any kind; norms belong to the part that reads them
+  bool mlp = true;
+  bool experts = true;  ///< with router and shared experts
+  bool head = true;     ///< with the final norm, and what joins layers for multi-token prediction
+  bool adapters =
+      false;  ///< beside each frozen product of the decoder's layers, W x + B A x: A and B are trained
+  std::int64_t rank = 0;       ///< rows of A, columns of B
+  Reach reach = Reach::Whole;  ///< of the layer that is asked about
+  bool head_backward = true;   ///< something in front of the head is trained
+
+  [[nodiscard]] bool trains(LayerPart part) const {
+    const bool trained[] = {encoder, projector, attention, mlp, experts};
+    return trained[static_cast<std::size_t>(part)];
+  }
+  /// True if matrices of this part have adapters.
+  [[nodiscard]] bool adapts(LayerPart part) const {
+    return adapters && part >= LayerPart::Mixer && !trains(part);
+  }
+  /// True if the backward goes through this part.
+  [[nodiscard]] bool reaches(LayerPart part) const {
+    const bool is_late = part != LayerPart::Encoder && part != LayerPart::Mixer;
+    return reach == Reach::Whole || (reach == Reach::Late && is_late);
+  }
+};
+
 /// How a model is cut up and fed.
 struct Split {
   int pipeline = 1;        ///< p
@@ -257,6 +295,7 @@ struct Split {
   std::int64_t micro_batch = 1;  ///< samples of a microbatch
   /// Lengths of the documents that are packed into a sample, in sum `sequence`: attention stays inside each. Empty: one document.
   std::vector<std::int64_t> documents = {};
+  Trainable trainable = {};
 };
 
 /// What is computed again in the backward instead of kept.

@@ -8,21 +8,29 @@
 namespace pipeloom::model {
 namespace {
 
-Parameters sum_of(const Weights& weights, std::int64_t tensor, std::int64_t expert) {
+/// Of the parts that `counts` names.
+template <class Counts>
+Parameters sum_of(const Weights& weights, std::int64_t tensor, std::int64_t expert, const Counts& counts) {
   Parameters out;
   for (const Matrix& matrix : weights.matrices) {
+    if (!counts(matrix.part)) continue;
     if (matrix.experts != 0)
       out.experts += matrix.size() / expert;
     else
       out.dense += matrix.cut == Cut::Whole ? matrix.size() : matrix.size() / tensor;
   }
   for (const Vector& vector : weights.vectors) {
+    if (!counts(vector.part)) continue;
     if (vector.experts != 0)
       out.experts += vector.size * vector.experts / expert;
     else
       out.dense += vector.cut ? (vector.size + tensor - 1) / tensor : vector.size;
   }
   return out;
+}
+
+bool any_part(LayerPart) {
+  return true;
 }
 
 /// Calls `visit(layer, times)` for each kind of the model's decoder and encoder layers.
@@ -37,7 +45,7 @@ void for_each_kind(const Model& model, Visit&& visit) {
 }  // namespace
 
 Parameters parameters_of(const Model& model, const Layer& layer) {
-  return sum_of(weights_of(model, layer), 1, 1);
+  return sum_of(weights_of(model, layer), 1, 1, any_part);
 }
 
 std::int64_t embedding_parameters(const Model& model) {
@@ -85,7 +93,27 @@ std::int64_t active_parameters_of(const Model& model) {
 }
 
 Parameters local_parameters(const Model& model, const Layer& layer, const Split& split) {
-  return sum_of(weights_of(model, layer), split.tensor, split.expert);
+  return sum_of(weights_of(model, layer), split.tensor, split.expert, any_part);
+}
+
+Parameters local_trained(const Model& model, const Layer& layer, const Split& split) {
+  return sum_of(weights_of(model, layer), split.tensor, split.expert,
+                [&](LayerPart part) { return split.trainable.trains(part); });
+}
+
+Parameters local_adapters(const Model& model, const Layer& layer, const Split& split) {
+  Parameters out;
+  for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    if (!split.trainable.adapts(matrix.part)) continue;
+    const std::int64_t inputs = matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1);
+    const std::int64_t outputs = matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1);
+    const std::int64_t each = split.trainable.rank * (inputs + outputs);
+    if (matrix.experts != 0)
+      out.experts += each * matrix.experts / split.expert;
+    else
+      out.dense += each;
+  }
+  return out;
 }
 
 std::int64_t vocabulary_rows(const Model& model, const Split& split) {

@@ -37,6 +37,10 @@ struct Parameters {
 
 /// What a rank of the split holds of a layer: matrices / t, norms and router whole, experts / e.
 [[nodiscard]] Parameters local_parameters(const Model& model, const Layer& layer, const Split& split);
+/// Of these, what is trained (Split::trainable), and the adapters beside the layer's frozen products: of a product whose outputs tensor ranks share, A is
+/// whole on each and B is cut like it; of one whose inputs they share, A is cut and B is whole.
+[[nodiscard]] Parameters local_trained(const Model& model, const Layer& layer, const Split& split);
+[[nodiscard]] Parameters local_adapters(const Model& model, const Layer& layer, const Split& split);
 /// Rows of embedding and head on one rank of a stage that has them or shares them out (Split::output).
 [[nodiscard]] std::int64_t vocabulary_rows(const Model& model, const Split& split);
 /// The embedding's weights of these rows, and the table of positions, which the first stage has whole.

@@ -5,11 +5,6 @@
 namespace pipeloom::model {
 namespace {
 
-/// It has a width, a length or ends of its own.
-bool is_encoder(const Layer& layer) {
-  return layer.hidden != 0 || layer.tokens != 0 || !layer.before.empty() || !layer.behind.empty();
-}
-
 bool is_part(const Layer& layer) {
   const bool attention = layer.attention || layer.latent_attention;
   const bool feed_forward = layer.mlp || layer.experts;
@@ -17,6 +12,14 @@ bool is_part(const Layer& layer) {
 }
 
 }  // namespace
+
+bool is_encoder(const Layer& layer) {
+  return layer.hidden != 0 || layer.tokens != 0 || !layer.before.empty() || has_projector(layer);
+}
+
+bool has_projector(const Layer& layer) {
+  return !layer.behind.empty();
+}
 
 int encoder_layers(const Model& model) {
   return static_cast<int>(std::ranges::count_if(model.layers, [&](char letter) {

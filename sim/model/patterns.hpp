@@ -6,6 +6,12 @@
 
 namespace pipeloom::model {
 
+/// True if the layer is an encoder's: it has a width, a length or ends of its own.
+[[nodiscard]] bool is_encoder(const Layer& layer);
+
+/// True if products that make an encoder's states the decoder's follow the layer.
+[[nodiscard]] bool has_projector(const Layer& layer);
+
 /// Layers of encoders (vision, sound), which come first in Model::layers.
 [[nodiscard]] int encoder_layers(const Model& model);
 

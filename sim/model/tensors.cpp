@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/model/counted.hpp"
+#include "sim/model/patterns.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/weights.hpp"
 #include "sim/model/work.hpp"
@@ -294,22 +295,61 @@ bool is_recomputed(const Row& row, Recomputation recomputation, const std::vecto
   });
 }
 
-/// A row's tensor. What products read in 8 bits is kept in these; attention's backward has its own in 16 then.
-void add_row(std::vector<KeptTensor>& out, const Row& row, double bytes, const Split& split) {
+/// The part of the layer that a row belongs to.
+LayerPart layer_part(const Row& row, const Layer& layer) {
+  if (is_encoder(layer)) return LayerPart::Encoder;
+  if (row.part == Part::Experts) return LayerPart::Experts;
+  return row.part == Part::Mlp ? LayerPart::Mlp : LayerPart::Mixer;
+}
+
+/// True if some weights of the part have gradients, which need the inputs of its products.
+bool needs_inputs(const Trainable& trainable, LayerPart part) {
+  return trainable.trains(part) || (trainable.adapts(part) && trainable.rank > 0);
+}
+
+/// A row's tensor. What products read in 8 bits is kept in these; attention's backward has its own in 16 then. Frozen products keep no inputs.
+void add_row(std::vector<KeptTensor>& out, const Row& row, double bytes, const Split& split, LayerPart part) {
   const bool until_weight = row.until != Until::Input;
+  if (until_weight && !needs_inputs(split.trainable, part)) {
+    if (row.until == Until::WeightBehindAttention) out.push_back({row.module, row.name, bytes, false});
+    return;
+  }
   const bool narrow = until_weight && row.until != Until::WeightOfRouter && split.product_bytes < 2;
   if (narrow && row.until == Until::WeightBehindAttention)
     out.push_back({row.module, row.name, bytes, false});
   out.push_back({row.module, row.name, narrow ? bytes / 2 * split.product_bytes : bytes, until_weight});
 }
 
+/// Tokens of a matrix on a rank: of experts those that are routed to it.
+double rows_of(const Matrix& matrix, const Layer& layer, const Split& split) {
+  const Shares shares = shares_of(matrix, layer, split);
+  if (matrix.experts != 0) return static_cast<double>(routed_tokens(*layer.experts, shares, split));
+  return static_cast<double>(shares.tokens) /
+         divisor_of(matrix.cut == Cut::Whole ? Among::Sequence : Among::Rank, shares);
+}
+
+/// The outputs of adapters' A, which gradients of B need.
+void add_adapter_tensors(std::vector<KeptTensor>& out, const Model& model, const Layer& layer,
+                         const Split& split) {
+  const Trainable& trainable = split.trainable;
+  if (!trainable.adapters || trainable.rank == 0) return;
+  for (const Matrix& matrix : weights_of(model, layer).matrices)
+    if (trainable.adapts(matrix.part) && trainable.reaches(matrix.part))
+      out.push_back({"adapter", matrix.what,
+                     2 * rows_of(matrix, layer, split) * static_cast<double>(trainable.rank), true});
+}
+
 /// Of an encoder's patch embedding or projector.
 void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
-                         const std::vector<Product>& products, const Layer& layer, const Split& split) {
+                         const std::vector<Product>& products, const Layer& layer, const Split& split,
+                         LayerPart part) {
+  if (!split.trainable.reaches(part)) return;
   for (const Product& product : products) {
     const Shares shares = shares_of(product, layer, split);
     const double each = static_cast<double>(shares.tokens) / static_cast<double>(shares.sequence);
-    out.push_back({module, "input", split.product_bytes * each * static_cast<double>(product.inputs), true});
+    if (split.trainable.trains(part))
+      out.push_back(
+          {module, "input", split.product_bytes * each * static_cast<double>(product.inputs), true});
     if (product.activation)
       out.push_back({module, "activation input", 2 * each * static_cast<double>(product.outputs), false});
   }
@@ -320,9 +360,10 @@ void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
 std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
                                      Recomputation recomputation, const std::vector<std::string>& modules) {
   if (layer.counted) return counted_tensors(*layer.counted, split, recomputation);
+  std::vector<KeptTensor> out;
+  if (split.trainable.reach == Reach::None) return out;
   const Shares shares = shares_of(layer, split);
   const Terms terms = terms_of(model, layer, split, shares);
-  std::vector<KeptTensor> out;
   if (recomputation == Recomputation::Full) {
     out.push_back({"layer", "input", norm_input(terms) / static_cast<double>(shares.sequence), false});
     return out;
@@ -331,13 +372,16 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
   for (const Row& row : kRows) {
     if (!has_part(layer, row.part) || is_recomputed(row, recomputation, modules)) continue;
     if (row.name.starts_with("norm ") && !has_norm(layer, row.part)) continue;
+    const LayerPart part = layer_part(row, layer);
+    if (!split.trainable.reaches(part)) continue;
     const double bytes = row.bytes(terms) / divisor_of(row.among, shares);
-    if (bytes > 0) add_row(out, row, bytes, split);
+    if (bytes > 0) add_row(out, row, bytes, split, part);
   }
+  add_adapter_tensors(out, model, layer, split);
   add_outer_norms(out, layer, terms, shares);
   add_side(out, layer, terms, shares);
-  add_product_tensors(out, kBefore, layer.before, layer, split);
-  add_product_tensors(out, kBehind, layer.behind, layer, split);
+  add_product_tensors(out, kBefore, layer.before, layer, split, LayerPart::Encoder);
+  add_product_tensors(out, kBehind, layer.behind, layer, split, LayerPart::Projector);
   return out;
 }
 
@@ -345,6 +389,7 @@ std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& la
   if (layer.counted) return {counted_gradients(*layer.counted, split)};
   std::vector<KeptTensor> out;
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    if (!needs_inputs(split.trainable, matrix.part)) continue;
     const Shares shares = shares_of(matrix, layer, split);
     const auto width = static_cast<double>(matrix.outputs);
     const double numbers =
@@ -364,8 +409,9 @@ double stand_in_bytes(const Model& model, std::string_view letters, const Split&
     const Layer* layer = model.find(letter);
     if (layer == nullptr) continue;
     for (const Matrix& matrix : weights_of(model, *layer).matrices)
-      shapes.insert({matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1),
-                     matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1)});
+      if (split.trainable.trains(matrix.part))
+        shapes.insert({matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1),
+                       matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1)});
   }
   double bytes = 0;
   for (const auto& [inputs, outputs] : shapes)

@@ -19,6 +19,7 @@ struct KeptTensor {
   bool until_weight = false;  ///< W needs it; else the input pass is its last user
 };
 
+/// Of what is frozen (Split::trainable) without the inputs of products; of adapters what A makes; where the backward does not reach, nothing.
 /// Of one layer, in the order of its modules. None recomputed: all. Selective: without core attention's; full: the layer's input alone.
 /// `modules` names what is recomputed besides, by the words of kRecomputeModules (sim/options.hpp). Source: Megatron-LM with Transformer Engine, as SimuMax's runs show it;
 /// without flash attention Korthikanti et al., whose sum it has (but for statistics of norms).

@@ -1,5 +1,7 @@
 #include "sim/model/weights.hpp"
 
+#include "sim/model/patterns.hpp"
+
 namespace pipeloom::model {
 namespace {
 
@@ -147,21 +149,34 @@ Weights weights_of(const Model& model, const Layer& layer) {
   const std::int64_t h = model.hidden_of(layer);
   const NormKind norm = model.norm_of(layer);
   Weights out;
+  const bool encoder = is_encoder(layer);
+  const auto begin = [&](LayerPart part) { out.begin(encoder ? LayerPart::Encoder : part); };
+  const LayerPart feed = layer.mlp ? LayerPart::Mlp : LayerPart::Experts;
+  begin(LayerPart::Mixer);
   add_products(out, kBefore, layer.before);
   if (layer.tables != 0) out.vectors.add({"tables", layer.tables});
   if (layer.counted) out.vectors.add({"counted", layer.counted->parameters});
-  for (int i = 0; i < norms_of(layer); ++i) out.vectors.add({"norm", norm_size(norm, h)});
+  const int of_mixer = mixers_of(layer) * (layer.place == NormPlace::Around ? 2 : 1);
+  for (int i = 0; i < norms_of(layer); ++i) {
+    begin(i < of_mixer ? LayerPart::Mixer : feed);
+    out.vectors.add({"norm", norm_size(norm, h)});
+  }
+  begin(LayerPart::Mixer);
   if (layer.attention) add_attention(out, *layer.attention, h);
   if (layer.latent_attention) add_latent(out, norm, *layer.latent_attention, h);
   if (layer.mamba) add_mamba(out, *layer.mamba, h);
   if (layer.linear) add_linear(out, *layer.linear, h);
+  begin(LayerPart::Mlp);
   if (layer.mlp) add_mlp(out, *layer.mlp, h);
+  begin(LayerPart::Experts);
   if (layer.experts) add_experts(out, *layer.experts, h);
+  begin(feed);
   if (layer.side > 0) {
     out.matrices.add({"side gate", h, layer.side});
     out.matrices.add({"side", layer.side, h});
     out.vectors.add({"side norm", norm_size(norm, h)});
   }
+  out.begin(LayerPart::Projector);
   add_products(out, kBehind, layer.behind);
   return out;
 }

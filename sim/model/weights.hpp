@@ -26,6 +26,7 @@ struct Matrix {
   Cut cut = Cut::Whole;
   std::int64_t experts = 0;  ///< 0: one that every token passes; else so many, top_k for each token
   std::int64_t tokens = 0;   ///< of a sample that it sees; 0: the layer's
+  LayerPart part = LayerPart::Mixer;
 
   [[nodiscard]] std::int64_t size() const { return inputs * outputs * (experts == 0 ? 1 : experts); }
 };
@@ -36,15 +37,21 @@ struct Vector {
   std::int64_t size = 0;
   bool cut = false;          ///< tensor parallelism shares it out
   std::int64_t experts = 0;  ///< so many of them, which expert ranks share out
+  LayerPart part = LayerPart::Mixer;
 };
 
-/// A short list without allocations.
+/// A short list of what has a part, without allocations.
 template <class Item, std::size_t N>
 class ShortList {
  public:
-  void add(const Item& item) { items_.at(size_++) = item; }
+  void add(const Item& item) {
+    items_.at(size_) = item;
+    items_.at(size_++).part = part;
+  }
   [[nodiscard]] const Item* begin() const { return items_.data(); }
   [[nodiscard]] const Item* end() const { return items_.data() + size_; }
+
+  LayerPart part = LayerPart::Mixer;  ///< of what is added next
 
  private:
   std::array<Item, N> items_ = {};
@@ -54,6 +61,9 @@ class ShortList {
 struct Weights {
   ShortList<Matrix, 16> matrices;
   ShortList<Vector, 24> vectors;
+
+  /// All that is added from here on belongs to this part.
+  void begin(LayerPart part) { matrices.part = vectors.part = part; }
 };
 
 /// Of the whole layer, in the order in which it runs. Sources: Megatron-LM's modules; for Mamba-2 arXiv 2405.21060.

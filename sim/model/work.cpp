@@ -8,6 +8,7 @@
 #include "sim/model/parameters.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/traffic_inside.hpp"
+#include "sim/model/trainable.hpp"
 #include "sim/model/weights.hpp"
 
 namespace pipeloom::model {
@@ -22,7 +23,7 @@ double as_bytes(std::int64_t tokens, std::int64_t width) {
 /// Matrices that are not cut see the tokens of the sequence's share, the others those of all t ranks.
 Gemm gemm_of(const Matrix& matrix, const Layer& layer, const Split& split) {
   const Shares shares = shares_of(matrix, layer, split);
-  Gemm gemm{matrix.what, shares.tokens, matrix.inputs, matrix.outputs, 1};
+  Gemm gemm{matrix.what, shares.tokens, matrix.inputs, matrix.outputs, 1, matrix.part};
   if (matrix.experts != 0) {
     gemm.m = expert_tokens(*layer.experts, shares, split);
     gemm.groups = matrix.experts / split.expert;
@@ -163,6 +164,37 @@ double seen_pairs(const CoreAttention& core) {
   return queries * window;
 }
 
+/// The states are gathered for the product and again for its weights' gradient; their own gradient is added up.
+void add_head_collectives(Work& work, const Model& model, const Shares& shares) {
+  const double bytes = as_bytes(shares.tokens, model.hidden);
+  if (shares.sequence > 1) {
+    work.collectives.push_back({"head", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 1}});
+    work.collectives.push_back({"head", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
+  } else {
+    work.collectives.push_back({"head", CollectiveKind::AllReduce, Group::Tensor, bytes, Times{0, 1, 0}});
+  }
+  // Cross entropy over a vocabulary that is cut: largest logit, the target's, the sum of exponentials.
+  work.collectives.push_back({"loss", CollectiveKind::AllReduce, Group::Tensor,
+                              4.0 * static_cast<double>(shares.tokens), Times{3, 0, 0}});
+}
+
+void drop_backward(Work& work) {
+  for (Traffic& traffic : work.traffic) traffic.backward = 0;
+  for (Collective& collective : work.collectives) collective.times[1] = collective.times[2] = 0;
+}
+
+/// The loss, the final norm and the head's product: what they have in the backward where something in front of them is trained, or they are.
+void freeze_head(Work& work, const Trainable& trainable) {
+  for (Gemm& gemm : work.gemms) {
+    gemm.input_gradient = trainable.head_backward;
+    gemm.weight_gradient = trainable.head;
+  }
+  for (Collective& collective : work.collectives) {
+    if (!trainable.head_backward) collective.times[1] = 0;
+    if (!trainable.head) collective.times[2] = 0;
+  }
+}
+
 }  // namespace
 
 double CoreAttention::flops() const {
@@ -185,8 +217,11 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   work.collectives.reserve(12);
   for (const Matrix& matrix : weights_of(model, layer).matrices)
     work.gemms.push_back(gemm_of(matrix, layer, split));
-  if (layer.side > 0)  // its share of the product that makes all layers' side inputs
-    work.gemms.push_back(gemm_of({"side inputs", h, layer.side}, layer, split));
+  if (layer.side > 0) {  // its share of the product that makes all layers' side inputs
+    Matrix matrix{"side inputs", h, layer.side};
+    matrix.part = layer.mlp ? LayerPart::Mlp : LayerPart::Experts;
+    work.gemms.push_back(gemm_of(matrix, layer, split));
+  }
   if (layer.attention) add_attention(work, *layer.attention, layer, split, shares);
   if (layer.latent_attention) {
     const LatentAttention& latent = *layer.latent_attention;
@@ -201,6 +236,7 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   if (layer.mlp) add_region(work, "mlp", shares, h, h);
   if (layer.experts) add_experts(work, *layer.experts, split, shares, h);
   add_layer_traffic(work.traffic, model, layer, split);
+  freeze(work, layer, split);
   return work;
 }
 
@@ -218,6 +254,7 @@ Work embedding_work(const Model& model, const Split& split) {
       work.collectives.push_back(
           {"embedding", CollectiveKind::AllGather, Group::Tensor, bytes, Times{0, 1, 0}});
   }
+  if (!split.trainable.embedding) drop_backward(work);
   return work;
 }
 
@@ -232,17 +269,8 @@ Work output_work(const Model& model, const Split& split) {
   Work work;
   work.gemms.push_back({"head", shares.tokens, model.hidden, vocabulary_rows(model, split), 1});
   add_loss_traffic(work.traffic, model, split);
-  if (shares.tensor == 1) return work;
-  const double bytes = as_bytes(shares.tokens, model.hidden);
-  if (shares.sequence > 1) {
-    work.collectives.push_back({"head", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 1}});
-    work.collectives.push_back({"head", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
-  } else {
-    work.collectives.push_back({"head", CollectiveKind::AllReduce, Group::Tensor, bytes, Times{0, 1, 0}});
-  }
-  // Cross entropy over a vocabulary that is cut: largest logit, the target's, the sum of exponentials.
-  work.collectives.push_back({"loss", CollectiveKind::AllReduce, Group::Tensor,
-                              4.0 * static_cast<double>(shares.tokens), Times{3, 0, 0}});
+  if (shares.tensor > 1) add_head_collectives(work, model, shares);
+  freeze_head(work, split.trainable);
   return work;
 }
 
@@ -259,6 +287,7 @@ Work mtp_work(const Model& model, const Split& split) {
   work.gemms.push_back({"mtp", shares.tokens, 2 * width, ceil_divide(width, split.tensor), 1});
   add_mtp_traffic(work.traffic, model, split);
   add_region(work, "mtp", shares, 2 * width, width);
+  freeze_head(work, split.trainable);
   return work;
 }
 

@@ -24,6 +24,9 @@ struct Gemm {
   std::int64_t k = 0;
   std::int64_t n = 0;
   std::int64_t groups = 1;
+  LayerPart part = LayerPart::Mixer;
+  bool input_gradient = true;   ///< I has its product
+  bool weight_gradient = true;  ///< W has its product
 };
 
 /// Core attention: two products over heads. Its backward belongs to the input pass whole. Ranks of the context share out heads (all-to-all) where
@@ -40,6 +43,7 @@ struct CoreAttention {
   std::int64_t window = 0;
   bool chunked = false;
   bool flash = true;  ///< else kernels of their own for scores, whose traffic stands in the list
+  bool backward = true;
 
   /// 2 x batch x (pairs of query and key that are seen) x heads x (qk_dim + v_dim): causal halves the square.
   [[nodiscard]] double flops() const;
@@ -79,7 +83,7 @@ struct Work {
 // layer norms by that of vTrain's A100 runs. An efficiency belongs to its list. docs/models.md has both.
 
 /// Of one layer, of the embedding, of the final norm, of head and loss on one of the stages that share them (Split::output), and of both these together.
-/// REQUIRES: check() of sim/model/check.hpp passed.
+/// Frozen weights (Split::trainable) have no W, and no I where nothing else needs it. REQUIRES: check() of sim/model/check.hpp passed.
 [[nodiscard]] Work work_of(const Model& model, const Layer& layer, const Split& split);
 [[nodiscard]] Work embedding_work(const Model& model, const Split& split);
 [[nodiscard]] Work final_norm_work(const Model& model, const Split& split);
@@ -90,8 +94,9 @@ struct Work {
 
 /// FLOPs of the model for one token of a sequence this long, forward and backward (3 x forward), as MFU counts them: weight products, core attention
 /// by the pairs that are seen, head times (1 + mtp); nothing recomputed. `full_square`: attention counts the whole square. `documents`: lengths of what is
-/// packed into the sequence, in sum as long as it; none: one document.
+/// packed into the sequence, in sum as long as it; none: one document. Of what is frozen no products for its weights, and adapters as `trainable` says.
 [[nodiscard]] double flops_per_token(const Model& model, std::int64_t sequence, bool full_square = false,
-                                     std::span<const std::int64_t> documents = {});
+                                     std::span<const std::int64_t> documents = {},
+                                     const Trainable& trainable = {});
 
 }  // namespace pipeloom::model

@@ -9,6 +9,7 @@
 #include "sim/memory.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/trainable.hpp"
 #include "sim/model/work.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -89,12 +90,14 @@ double recomputed_flops(const Run& run) {
     of_letter[layer.letter] = flops_of(estimate::recomputed_work(layer, model::work_of(model, layer, whole),
                                                                  setting.recomputation, setting.modules));
   const std::vector<double> shares = recomputed_shares(run);
+  const std::vector<model::Reach> reaches = model::reaches_of(model, setting.split.trainable);
   double flops = 0;
   for (std::size_t s = 0; s < shares.size(); ++s) {
     const estimate::Stage& stage = run.model->costs.estimate.stages[s];
     const auto first = static_cast<std::size_t>(stage.first_layer);
     const auto again = static_cast<std::size_t>(estimate::layers_again(setting, stage.layers));
-    for (std::size_t i = first; i < first + again; ++i) flops += shares[s] * of_letter[model.layers[i]];
+    for (std::size_t i = first; i < first + again; ++i)
+      if (reaches[i] != model::Reach::None) flops += shares[s] * of_letter[model.layers[i]];
   }
   return flops / static_cast<double>(setting.split.sequence);
 }

@@ -18,6 +18,7 @@
 #include "sim/io/json/file.hpp"
 #include "sim/io/models/find_model.hpp"
 #include "sim/model/check.hpp"
+#include "sim/model/trainable.hpp"
 #include "sim/tensor_index.hpp"
 #include "study/run/fill_costs.hpp"
 
@@ -217,6 +218,16 @@ double product_bytes(const estimate::Setting& setting) {
   return setting.hardware ? hardware::bytes_of(setting.hardware->precision) : 2;
 }
 
+model::Trainable trainable_of(const io::Config& config, const model::Model& model) {
+  const cost::ModelSpec& spec = config.costs.model;
+  if (!model::has_sizes(model)) return {};  // which refuses the key
+  const std::string why = model::trainable_refusal(model, spec.trainable, spec.adapter_rank);
+  if (!why.empty())
+    throw InputError(config.place_of("costs.trainable"),
+                     fmt::format("costs.trainable is {}: {}", spec.trainable, why));
+  return model::trainable_of(model, spec.trainable, spec.adapter_rank);
+}
+
 estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline) {
   const cost::ModelSpec& spec = config.costs.model;
   estimate::Setting out;
@@ -245,6 +256,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
     out.split.expert_load = static_cast<double>(*spec.expert_load) / static_cast<double>(kUnitScale);
   if (!spec.documents.lists.empty())
     out.split.documents.assign(spec.documents.lists.front().begin(), spec.documents.lists.front().end());
+  out.split.trainable = trainable_of(config, *out.model);
   out.gradient_bytes = spec.gradient_bytes;
   out.optimizer_bytes = spec.optimizer_bytes;
   out.hidden_collectives =

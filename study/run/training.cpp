@@ -17,11 +17,12 @@ double mean_flops_per_token(const ModelCosts& costs) {
   const model::Model& model = *costs.setting.model;
   const model::Split& split = costs.setting.split;
   const cost::DocumentLists& documents = costs.config.costs.model.documents;
-  if (documents.lists.empty()) return model::flops_per_token(model, split.sequence);
+  if (documents.lists.empty())
+    return model::flops_per_token(model, split.sequence, false, {}, split.trainable);
   double sum = 0;
   for (const std::vector<std::int32_t>& list : documents.lists)
     sum += model::flops_per_token(model, split.sequence, false,
-                                  std::vector<std::int64_t>(list.begin(), list.end()));
+                                  std::vector<std::int64_t>(list.begin(), list.end()), split.trainable);
   return sum / static_cast<double>(documents.lists.size());
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/base/text_tools.hpp"
+#include "sim/model/trainable.hpp"
 #include "study/targets/blocks.hpp"
 #include "study/targets/refusals.hpp"
 #include "study/text/table.hpp"
@@ -69,9 +70,12 @@ TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
   out.layers_said = layers.said;
   out.own_layers = layers.own;
   out.why_own = layers.why_own;
-  if (out.own_layers.empty())
-    out.to_run =
-        block_of({target, deployment, layers, runs ? runs->order : nullptr, runs ? runs->group_size : 0});
+  if (!out.own_layers.empty()) return out;
+  out.to_run =
+      block_of({target, deployment, layers, runs ? runs->order : nullptr, runs ? runs->group_size : 0});
+  if (!model::trains_all(deployment.split.trainable))
+    out.to_run.needs.emplace_back(
+        "weights are frozen, and adapters added, by your own code: nothing here says so");
   return out;
 }
 

@@ -29,6 +29,9 @@ Document base(bool with_microbatches) {
 
 Config with(const Key& key, const std::string& json) {
   Document document = base(key.path != "costs.global_batch");
+  // Keys that mean something beside another one alone.
+  if (key.path == "options.recompute.method") document.set("options.recompute.layers", "2", "c");
+  if (key.path == "costs.adapter_rank") document.set("costs.trainable", "\"none\"", "c");
   document.set(key.path, json, "c");
   return read_run_config(document.root());
 }
@@ -46,6 +49,7 @@ std::vector<std::string> values_of(const Key& key) {
   switch (key.type) {
     case KeyType::Text:
       if (key.path == "options.recompute.modules") return {"\"mlp,moe\""};
+      if (key.path == "costs.trainable") return {"\"none\"", "\"attention,head\""};
       return {"\"gpipe\"", "\"a b\""};
     case KeyType::Choice:
       if (key.path == "costs.time_unit") return {"\"us\""};

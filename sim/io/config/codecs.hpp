@@ -376,6 +376,14 @@ struct RecomputeModules : One<std::string>, Unpatched {
   static void write(TextWriter& out, const std::string& member, const Context&) { out.quoted(member); }
   static std::size_t hash(const std::string& member) { return std::hash<std::string>()(member); }
 };
+/// Parts of a model that are trained: "all", "none", or words separated by commas.
+struct TrainableParts : One<std::string>, Unpatched {
+  static const Form kForm;
+  static constexpr KeyType kType = KeyType::Text;
+  static void read(std::string& member, const Value& value, const ReadContext& context);
+  static bool has(const std::string& member) { return !member.empty(); }
+  static void write(TextWriter& out, const std::string& member, const Context&) { out.quoted(member); }
+};
 /// Stages that an option is for, in order, each once.
 struct Stages : One<std::vector<int>>, Unpatched {
   using Member = std::vector<int>;

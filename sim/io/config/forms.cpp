@@ -132,6 +132,10 @@ std::string module_words(const Key&) {
   const std::string any = fmt::format("({})", fmt::join(kRecomputeModules, "|"));
   return fmt::format(R"("type": "string", "pattern": "^{0}(,{0})*$")", any);
 }
+std::string trainable_words(const Key&) {
+  const std::string any = fmt::format("({})", fmt::join(kTrainableParts, "|"));
+  return fmt::format(R"("type": "string", "pattern": "^(all|none|{0}(,{0})*)$")", any);
+}
 std::string recomputation(const Key& key) {
   return fmt::format(R"("anyOf": [{{"enum": ["none", "full", "selective"]}}, {{{}}}, {{"type": "object", )"
                      R"("additionalProperties": false, "properties": {{{}}}}}])",
@@ -313,6 +317,10 @@ const Form RecomputeModules::kForm = {.help = "modules separated by commas",
                                       .kinds = value_kinds({K::String}),
                                       .kinds_text = "a string",
                                       .schema = module_words};
+const Form TrainableParts::kForm = {.help = "all, none, or parts separated by commas",
+                                    .kinds = value_kinds({K::String}),
+                                    .kinds_text = "a string",
+                                    .schema = trainable_words};
 const Form Stages::kForm = {.help = "an array of stages",
                             .kinds = value_kinds({K::Array}),
                             .kinds_text = "an array of stages, whole numbers from 0, each once",

@@ -36,6 +36,9 @@ bool has_hardware(const EffectiveConfig& config) {
 bool has_precision(const EffectiveConfig& config) {
   return !config.costs.model.precision.empty();
 }
+bool has_frozen(const EffectiveConfig& config) {
+  return !config.costs.model.trainable.empty();
+}
 bool recomputes(const EffectiveConfig& config) {
   return config.options.recompute.on;
 }
@@ -348,6 +351,28 @@ constexpr Key kKeys[] = {
          .needs = "costs.model",
          .patchable = false,
          .holds = has_model}),
+    key<codec::TrainableParts, InModel<&ModelSpec::trainable>>(
+        {.path = "costs.trainable",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "all",
+         .help =
+             "costs.model: weights that are trained: all, none (adapters alone), or parts between commas: "
+             "embedding, encoder, projector, attention, mlp, experts, head",
+         .needs = "costs.model",
+         .patchable = false,
+         .holds = has_frozen}),
+    key<codec::Count, InModel<&ModelSpec::adapter_rank>>(
+        {.path = "costs.adapter_rank",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "0",
+         .help = "costs.trainable: rank of the adapters beside the decoder's products that are frozen",
+         .minimum = 0,
+         .maximum = kMaxIndex,
+         .needs = "costs.trainable",
+         .patchable = false,
+         .holds = has_frozen}),
     key<codec::Count, InModel<&ModelSpec::sequence>>({.path = "costs.seq",
                                                       .group = KeyClass::Cost,
                                                       .role = KeyRole::Environment,

@@ -1,4 +1,4 @@
-// Codecs of the changes to any schedule: recomputation and offloading.
+// Codecs of the changes to any schedule, recomputation and offloading, and of what is trained.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,6 +49,17 @@ void RecomputeModules::read(std::string& member, const Value& value, const ReadC
   if (!names_modules(member))
     refuse_value(value, context.key.path,
                  fmt::format("modules separated by commas: {}", fmt::join(kRecomputeModules, ",")));
+}
+
+void TrainableParts::read(std::string& member, const Value& value, const ReadContext& context) {
+  member = text_of(value, context);
+  const std::vector<std::string> words = split(member, ',');
+  const bool parts = std::ranges::all_of(words, [](const std::string& word) {
+    return std::ranges::find(kTrainableParts, word) != std::end(kTrainableParts);
+  });
+  if (member != "all" && member != "none" && !parts)
+    refuse_value(value, context.key.path,
+                 fmt::format("all, none, or parts separated by commas: {}", fmt::join(kTrainableParts, ",")));
 }
 
 void Stages::read(Member& member, const Value& value, const ReadContext& context) {
