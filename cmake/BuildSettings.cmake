@@ -13,9 +13,10 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(PIPELOOM_CCACHE ccache)
   mark_as_advanced(PIPELOOM_CCACHE)
   if(PIPELOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # Paths relative to the checkout, so that one checkout finds what another has compiled.
+    # Paths relative to the checkout, so that one checkout finds what another has compiled; and what ccache asks of those who use precompiled
+    # headers.
     set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;${PIPELOOM_CCACHE}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${PIPELOOM_CCACHE}")
   endif()
 endif()
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostSteps = 100'000;
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "\nRanks are threads, or with --launch processes that speak over TCP. Busy ops last as long as the\n"
     "configuration's costs say, by the clock; a time unit of `unit` lasts 10 ms unless --unit-ms says\n"
     "otherwise. Layers are real: their gradients are checked against those of a run without a pipeline, and\n"
@@ -28,7 +28,7 @@ double parse_seconds(const std::string& text) {
 }  // namespace
 
 void add_run_arguments(OptionList& list, RunArguments& arguments) {
-  list.set_footer(kFooter);
+  list.set_footer(kRunFooter);
   list.positional("CONFIG", arguments.input.file, "FILE",
                   "Configuration or schedule file; - is standard input");
   add_shape_options(list, arguments.input);
