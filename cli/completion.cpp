@@ -202,7 +202,7 @@ _pipeloom_files() {{ compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -
 _pipeloom() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
   if ((COMP_CWORD == 1)); then _pipeloom_words {}; return; fi
-  # Readline splits --set costs.forward at the equals sign: what follows it is a value nobody can guess.
+  # Readline splits --set costs.forward at the equals sign: what follows it is a value that cannot be guessed.
   if [[ $current == '=' || $previous == '=' ]]; then COMPREPLY=(); return; fi
   case "${{COMP_WORDS[1]}}" in
 {}  esac

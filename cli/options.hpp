@@ -29,7 +29,7 @@ struct OutputOptions {
 };
 void add_output_options(OptionList& list, OutputOptions& options);
 
-/// What a command prints on standard output: --format NAME, with --json and --markdown as short words for two of the names.
+/// The format of standard output: --format NAME, with --json and --markdown as short words for two of the names.
 struct PrintOptions {
   std::vector<std::string> choices;  ///< the first is what is printed if nothing is said
   std::optional<std::string> format;
@@ -74,7 +74,7 @@ void add_trace_options(OptionList& list, InputOptions& options);
 /// --set and --max-memory.
 void add_value_options(OptionList& list, InputOptions& options);
 
-// What they say is read as every program reads it.
+// Their values are read as every program reads them.
 using study::evaluate;
 using study::Input;
 using study::read_input;

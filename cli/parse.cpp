@@ -128,7 +128,7 @@ Usage usage_of(const CommandLine& line, const CLI::App& app) {
   const auto named = app.get_subcommands();
   if (named.empty()) return usage;
   usage.command = line.find(named.front()->get_name());
-  usage.behind = named.front()->remaining();
+  usage.passed_on_args = named.front()->remaining();
   return usage;
 }
 
@@ -152,7 +152,7 @@ Parsed parse(const CommandLine& line, std::vector<std::string> arguments) {
   const Usage usage = usage_of(line, *app);
   require_no_extras(usage);
   require_no_stray_values(usage);
-  if (usage.passes_on()) *usage.command->options.passed_on() = usage.behind;
+  if (usage.passes_on()) *usage.command->options.passed_on() = usage.passed_on_args;
   return {std::nullopt, usage.command};
 }
 

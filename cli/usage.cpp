@@ -63,7 +63,7 @@ InputError misplaced(const Usage& usage, const std::string& argument) {
 
 std::optional<InputError> extra_argument(const Usage& usage) {
   if (!usage.before.empty()) return misplaced(usage, usage.before.front());
-  const auto& left = usage.behind;
+  const auto& left = usage.passed_on_args;
   if (left.empty() || usage.passes_on()) return std::nullopt;
   const auto option = std::find_if(left.begin(), left.end(), is_option);
   if (option != left.end()) return unknown_option(usage, *option);

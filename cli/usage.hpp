@@ -19,7 +19,7 @@ struct Usage {
   const CommandLine& line;
   const SubCommand* command = nullptr;   ///< null if none is named
   std::vector<std::string> before = {};  ///< the command
-  std::vector<std::string> behind = {};
+  std::vector<std::string> passed_on_args = {};
 
   /// True if the words after this command are not read.
   [[nodiscard]] bool passes_on() const {

@@ -97,7 +97,7 @@ std::optional<ItemRect> rect_of(const std::optional<Box>& box) {
 }
 
 /// Returns the rest of `text` after `prefix`; nullopt if it begins otherwise.
-std::optional<std::string_view> behind(std::string_view prefix, std::string_view text) {
+std::optional<std::string_view> after_prefix(std::string_view prefix, std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
 }
@@ -115,17 +115,17 @@ std::optional<Box> name_box(const ChartLayout& layout, const RunModel& run, std:
 
 std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target) {
   const ChartLayout& layout = ui.session.part<ChartPart>().layout;
-  if (const auto letter = behind("legend:", target)) {
+  if (const auto letter = after_prefix("legend:", target)) {
     for (const LegendEntry& entry : layout.entries)
       if (letter->size() == 1 && letter->front() == letter_of(entry.kind)) return rect_of(entry.box);
     return std::nullopt;
   }
   const RunModel* const run = ui.session.active_run();
   if (run == nullptr) return std::nullopt;
-  if (const auto op = behind("op:", target))
+  if (const auto op = after_prefix("op:", target))
     return rect_of(layout.rect_of(OpRef{run->id, find_op(*run, *op)}));
-  if (const auto gap = behind("gap:", target)) return rect_of(layout.rect_of(find_gap(*run, *gap)));
-  if (const auto rank = behind("rank:", target)) return rect_of(name_box(layout, *run, *rank));
+  if (const auto gap = after_prefix("gap:", target)) return rect_of(layout.rect_of(find_gap(*run, *gap)));
+  if (const auto rank = after_prefix("rank:", target)) return rect_of(name_box(layout, *run, *rank));
   return std::nullopt;
 }
 

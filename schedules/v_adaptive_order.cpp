@@ -13,7 +13,7 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// The least bytes with which a rank can run anything: one microbatch, each W right behind its I.
+/// The least bytes with which a rank can run anything: one microbatch, each W right after its I.
 Bytes least_bytes(const orders::Problem& problem, std::size_t rank) {
   const orders::StageWork& first = problem.at(rank, 0);
   const orders::StageWork& last = problem.at(rank, 1);
@@ -32,7 +32,7 @@ orders::Order serial(const orders::Problem& problem) {
   return {.words = std::vector(problem.ranks(), word)};
 }
 
-/// What is known without a search that takes time.
+/// The facts that need no search.
 std::vector<orders::StartOrder> starts(const orders::Problem& problem, const Terms& terms, int ranks,
                                        int microbatches, std::span<const Bytes> limit) {
   std::vector<orders::StartOrder> out = {{"one microbatch after another", serial(problem)}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// The order behind v-adaptive: orders::search_order on a V, from building blocks and published schedules.
+// The order of v-adaptive: orders::search_order on a V, from building blocks and published schedules.
 
 #include <functional>
 #include <span>
@@ -17,7 +17,7 @@ struct VAdaptiveOrder {
   Schedule schedule;
   /// Largest over ranks of last end - first start, every op as early as possible.
   Ticks cost = 0;
-  /// What the order was made of: "block f1 i2 I3, 3 slots a rank up to rank 5, then 1", the name of a schedule, or the step of the search.
+  /// The origin of the order: "block f1 i2 I3, 3 slots a rank up to rank 5, then 1", the name of a schedule, or the step of the search.
   std::string origin;
 };
 /// Some rank cannot hold what any order needs: [rank], in bytes of activations.

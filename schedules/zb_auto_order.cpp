@@ -115,8 +115,8 @@ bool ZbAutoSearch::wants_forward(std::size_t rank, bool input_first) const {
   if (!input_first || rank + 1 == ranks_.size()) return true;
   const Rank& next = ranks_[rank + 1];
   if (own.forwards - next.forwards < 2) return true;
-  const Stage& behind = stages_[rank + 1];
-  const Ticks gradient = next.clock + behind.forward + behind.input + stages_[rank].gradient_delay;
+  const Stage& following = stages_[rank + 1];
+  const Ticks gradient = next.clock + following.forward + following.input + stages_[rank].gradient_delay;
   if (own.clock >= gradient) return false;
   if (own.clock + stages_[rank].forward + time_to_fit(rank) <= gradient) return true;
   return gradient - own.clock > most_idle_ - own.idle;

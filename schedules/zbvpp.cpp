@@ -40,7 +40,7 @@
 namespace pipeloom::schedules {
 namespace {
 
-/// Paddle's default program_runtimes; the last stage takes the loss besides, in each of its passes.
+/// Paddle's default program_runtimes; the last stage also takes the loss, in each of its passes.
 constexpr std::array<Ticks, 3> kPassTimes = {61, 72, 71};
 constexpr Ticks kLossTime = 34;
 constexpr Ticks kMessageTime = 3;
@@ -49,7 +49,7 @@ constexpr Ticks kMessageTime = 3;
 enum class WavePass : std::uint8_t { Forward, Input, Weight };
 constexpr std::array<OpKind, 3> kKinds = {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight};
 
-/// What a rank does with its W's in rounds.
+/// The rounds in which a rank runs its W's.
 struct WaveSetting {
   bool before_input = true;    ///< one W before an I for which the rank would idle longer than the worst
   bool before_forward = true;  ///< the same before a forward
@@ -253,7 +253,7 @@ void WavePlayer::issue_weight(int rank) {
   issue(WavePass::Weight, weights_[at(rank)][weights_done_[at(rank)]++], rank);
 }
 
-/// Whether the next microbatch of the chunk has its input, and the chunk in front of it on this rank, or its own forward, is through.
+/// True if the next microbatch of the chunk has its input, and the chunk in front of it on this rank, or its own forward, is through.
 bool WavePlayer::is_ready(WavePass pass, int chunk, int rank) const {
   const int next = count(pass, chunk, rank);
   if (next >= m_ || input_end(pass, chunk, rank, next) == kNotYet) return false;

@@ -67,7 +67,7 @@ MeasuredRun read_times(const CalibrateOptions& options) {
   return {.timeline = read.timeline, .usual = read.timeline, .warnings = std::move(read.warnings)};
 }
 
-/// What reading took off the ranks' clocks.
+/// The shifts that reading took off the ranks' clocks.
 study::calibrate::ClockFit clocks_of(const io::TraceRun& run) {
   study::calibrate::ClockFit out;
   for (const io::RankVerdict& rank : run.verdicts) {
@@ -314,7 +314,7 @@ ExitCode run_calibrate(const CalibrateOptions& options) {
 constexpr const char* kCalibrateFooter =
     "\nThe costs are medians over steps and microbatches, exceptions for single ops that differ for sure, "
     "what\n"
-    "messages take of ranks (read from ops that stand back to back) and on their way (read from idle "
+    "messages take of ranks (read from ops that run back to back) and on their way (read from idle "
     "ranks),\n"
     "and how much ops vary. The order that ran is then simulated with them and compared.\n\n"
     "Examples:\n"

@@ -49,7 +49,7 @@ struct Answer {
   std::string transfer_model;
 };
 
-/// What is tried besides the configured one.
+/// Mappings that are tried after the configured one.
 constexpr std::array kModels = {cost::TransferModel::Latency, cost::TransferModel::Async,
                                 cost::TransferModel::Blocking};
 

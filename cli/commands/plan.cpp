@@ -168,7 +168,7 @@ Asked workload_of(PlanCommand& options) {
   return {std::move(made.document), runs_now};
 }
 
-/// What varies where --vary is not given: chunks only where --chunks does not say how many.
+/// The parts that vary where --vary is not given: chunks only where --chunks does not say how many.
 std::string usual_vary(bool model, bool chunks) {
   std::string out = "schedule,placement,order";
   if (!chunks) out += ",chunks";
@@ -248,7 +248,7 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
 
 using WritePicture = std::function<void(std::ostream&, const draw::Scene&)>;
 
-/// What writes such a file. Throws InputError for other endings.
+/// The writer of such a file. Throws InputError for other endings.
 WritePicture picture_writer(const std::string& file) {
   const std::string ending = std::filesystem::path(file).extension().string();
   if (ending == ".svg") return io::write_svg;

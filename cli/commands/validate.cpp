@@ -33,7 +33,7 @@ struct ValidateOptions {
   PrintOptions print;
 };
 
-/// What was found in one file.
+/// The findings of one file.
 struct Findings {
   std::string name;
   std::shared_ptr<const Schedule> schedule;
@@ -57,7 +57,7 @@ struct Findings {
   }
 };
 
-/// An op that stands nowhere has no place in a queue.
+/// An op that is in no queue has no place in a queue.
 bool has_slot(const Diagnostic& diagnostic) {
   return !diagnostic.code.starts_with("missing") && diagnostic.code != "empty";
 }
@@ -127,7 +127,7 @@ Input read_or_explain(const ValidateOptions& options) {
   }
 }
 
-/// What PyTorch runs without harm is a warning.
+/// A finding that PyTorch runs without harm is a warning.
 void take_harmless(Findings& findings) {
   if (!findings.torch) return;
   const io::SchedulePlaces places(findings.text, findings.name);
@@ -139,7 +139,7 @@ void take_harmless(Findings& findings) {
   });
 }
 
-/// What the framework that is asked for makes of a legal order.
+/// The verdict of the framework that is asked for on a legal order.
 std::optional<study::TargetVerdict> asked_verdict(const ValidateOptions& options,
                                                   study::Deployment deployment, const std::string& file) {
   if (!options.load.target) return std::nullopt;
@@ -235,7 +235,7 @@ std::string as_page(const Findings& findings, const ValidateOptions& options) {
   return out;
 }
 
-/// A place in a file for whoever shows findings beside its lines: that of an option is the file that it was given with.
+/// A place in a file for programs that show findings beside its lines: that of an option is the file that it was given with.
 study::Finding placed(study::Finding finding, const ValidateOptions& options) {
   if (finding.where.line <= 0) finding.where = Where{options.input.file.value_or("")};
   if (options.input.file == "-") finding.where.file.clear();
@@ -261,7 +261,7 @@ void write_findings(const Findings& findings, const ValidateOptions& options) {
   write_sarif(*options.sarif, out);
 }
 
-/// What is refused altogether is a finding too.
+/// A file that is refused altogether is a finding too.
 Findings examine_or_report(const ValidateOptions& options) {
   try {
     return examine(options);
@@ -286,7 +286,7 @@ ExitCode run_validate(ValidateOptions options) {
   options.print.require_free_file();
   if (options.sarif && options.sarif->empty())
     throw InputError(Where{"--sarif"}, "the name of the file is empty; name a file, or -");
-  // What can be read only once is kept: after an error it is looked at again.
+  // Input that can be read only once is kept: after an error it is looked at again.
   if (options.input.file == "-") options.input.text = io::read_file("-");
   const Findings findings = examine_or_report(options);
   options.output.warn(findings.warnings);

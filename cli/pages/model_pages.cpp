@@ -13,7 +13,7 @@
 namespace pipeloom::cli {
 namespace {
 
-/// What is counted of a model; nothing of one that has measured times and no sizes.
+/// The counts of a model; nothing of one that has measured times and no sizes.
 struct Counts {
   std::int64_t parameters = 0;  ///< without MTP layers
   std::int64_t active = 0;

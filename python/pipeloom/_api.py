@@ -31,7 +31,7 @@ def simulate(
 
     ``source`` is a schedule's name, a file (configuration or schedule), a configuration as a dict, or a ``Schedule`` by hand. ``costs`` is a dict as
     configurations have it, or a costs file; ``memory``, ``options`` and ``step`` likewise; ``set`` takes any key by its path,
-    ``{"costs.transfer.latency": 0.1}``, and stands above all else. Counts are p, m and v: stages are p times v. ``metrics=False`` leaves out all but the timeline.
+    ``{"costs.transfer.latency": 0.1}``, and outranks all else. Counts are p, m and v: stages are p times v. ``metrics=False`` leaves out all but the timeline.
 
     Raises InputError where the input is wrong (file, line and column named), ScheduleError where the schedule refuses its parameters, HangError
     where it hangs, KeyboardInterrupt at Ctrl-C. The GIL is free while it works.
@@ -48,7 +48,7 @@ def simulate(
 
 
 def _with_text(fields: dict[str, Any]) -> dict[str, Any]:
-    """What a file holds now, so that the run stays what it is when the file changes. Binary files and folders are left to the reader."""
+    """The contents of a file now, so that the run stays what it is when the file changes. Binary files and folders are left to the reader."""
     if "file" not in fields or "text" in fields or fields["file"] == "-":
         return fields
     try:

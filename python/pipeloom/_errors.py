@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions that say where."""
+"""Errors, as exceptions that say where."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from . import _core, _optional
 
 
 class Timed(Protocol):
-    """What of a run has to do with its times."""
+    """The facts of a run that its times depend on."""
 
     _core: Any
 

@@ -34,7 +34,7 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed. ``code`` is 0, or 1 where the answer is no."""
+    """The output of a command. ``code`` is 0, or 1 where the answer is no."""
 
     code: int
     out: str
@@ -101,7 +101,7 @@ def call(arguments: list[str], text: str | None = None) -> Answer:
             interrupted = True
             process.send_signal(signal.SIGINT)
             _wait(process, threads)
-    except BaseException:  # nobody waits for the answer any more
+    except BaseException:  # no caller waits for the answer any more
         process.kill()
         raise
     out, err = texts

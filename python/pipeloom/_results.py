@@ -1,4 +1,4 @@
-"""What the functions answer: plans, verdicts, comparisons and sweeps."""
+"""Answers of the functions: plans, verdicts, comparisons and sweeps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Candidate(Result):
         return run_of(request_fields(Schedule(self["orders"]) if name == "custom" else name, {"set": settings}))
 
     def cells(self, keys: Iterable[str]) -> list[str]:
-        """What people read of these keys: the fullest rank's bytes, percent where it is a share."""
+        """The words that people read for these keys: the fullest rank's bytes, percent where it is a share."""
         return [_said(key, self.get(key)) for key in keys]
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class Candidate(Result):
 
 
 class Plan(Answer):
-    """What ``plan`` found, the best first. ``interrupted`` says that Ctrl-C ended the search: it is then the best so far."""
+    """Plans that ``plan`` found, the best first. ``interrupted`` says that Ctrl-C ended the search: it is then the best so far."""
 
     def __init__(self, data: dict[str, Any], text: str = "") -> None:
         super().__init__(data, text)
@@ -178,7 +178,7 @@ class Comparison:
 
     @cached_property
     def text(self) -> str:
-        """What ``pipeloom compare`` prints, which this object shows of itself."""
+        """The text that ``pipeloom compare`` prints, which this object shows of itself."""
         with tempfile.TemporaryDirectory() as folder:
             files = []
             for i, run in enumerate(self.runs):
@@ -224,7 +224,7 @@ def _cell(value: Any) -> Any:
 
 
 class Sweep:
-    """Every point of a grid, in its order: a dict of what varies, ``status``, metrics and ``error``. A point that nobody got to, or of another shard,
+    """Every point of a grid, in its order: a dict of what varies, ``status``, metrics and ``error``. A point that was not reached, or of another shard,
     has the status ""."""
 
     def __init__(self, data: dict[str, Any]) -> None:

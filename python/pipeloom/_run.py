@@ -18,7 +18,7 @@ from ._errors import DeviceError, HangError, InputError
 from ._result import Answer, Result, percent
 from ._source import Source, config_input, no_option, option_words, request_fields, setting_words
 
-# With more ops than this an svg would be half a saved notebook: a png, which does not grow, stands for it.
+# With more ops than this an svg would be half a saved notebook: a png, which does not grow, takes its place.
 _SVG_OPS = 5_000
 
 
@@ -41,7 +41,7 @@ def run_of(fields: dict[str, Any], with_metrics: bool = True) -> Run:
 
 
 def _timeline_first(page: str) -> str:
-    """A cell is small: what people come for stands at its top."""
+    """A cell is small: what people look for is at its top."""
     start = page.index('<section id="timeline"')
     end = page.index("<section ", start + 1)
     head = page.index("<body>") + len("<body>")
@@ -55,7 +55,7 @@ class Memory:
         self._run = run
 
     def __call__(self, rank: int, step: int = 0) -> tuple[Any, Any]:
-        """What a rank holds: times in ``unit`` (float64), and bytes from each on (int64). Raises InputError for measured runs, and for ranks and
+        """The bytes that a rank holds: times in ``unit`` (float64), and bytes from each on (int64). Raises InputError for measured runs, and for ranks and
         steps that are not there."""
         times, held = self._run._core.memory(rank, step)
         return times / self._run.ticks_per_unit, held
@@ -70,7 +70,7 @@ class Memory:
 
 
 class Run:
-    """What ``simulate`` and ``read`` return.
+    """The run that ``simulate`` and ``read`` return.
 
     Every key of the report is an attribute: ``makespan``, ``step_time``, ``bubble_ratio`` (floats; times in ``unit``), ``ranks`` (a list, one
     object for each), ``critical_path`` and so on. Times in columns are integers, ``ticks_per_unit`` of them in one unit. In a notebook a run is
@@ -219,7 +219,7 @@ class Run:
 
     @property
     def idle(self) -> list[Result]:
-        """Every stretch of the first step in which a rank stands still: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``. Raises InputError for
+        """Every stretch of the first step in which a rank is idle: ``rank``, ``start``, ``end`` (in ``unit``) and ``cause``. Raises InputError for
         measured runs."""
         scale = self.ticks_per_unit
         return [
@@ -231,7 +231,7 @@ class Run:
 
     def to_bytes(self, format: str, *, title: str = "", width: float = 0, height: float = 0, memory: bool = False,
                  idle_causes: bool = False, critical_path: bool = False, dark: bool = False) -> bytes:
-        """What ``pipeloom convert`` writes: "svg", "png", "pdf", "chrome", "timeline", "csv", "json", "torch-compute" and others. Sizes are pixels; 0
+        """The file that ``pipeloom convert`` writes: "svg", "png", "pdf", "chrome", "timeline", "csv", "json", "torch-compute" and others. Sizes are pixels; 0
         follows from what it shows."""
         for name, value in (("width", width), ("height", height)):
             if value != 0 and not 120 <= value <= 32767:
@@ -304,14 +304,14 @@ class Run:
         return _plots.memory(self, ax, ranks)
 
     def table(self) -> str:
-        """What ``pipeloom simulate`` prints. Raises InputError for measured runs."""
+        """The text that ``pipeloom simulate`` prints. Raises InputError for measured runs."""
         if not self.simulated:
             raise InputError("measured times have no table; read the columns of .timeline, or compare with explain()")
         with tempfile.TemporaryDirectory() as folder:
             return _program.call(["simulate", self._write_input(folder, self.title), "--color", "never"]).out.rstrip("\n")
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same order with the same times, and the same report."""
+        """True if it is the same order with the same times, and the same report."""
         if not isinstance(other, Run):
             return NotImplemented
         mine, theirs = self._core, other._core
@@ -360,7 +360,7 @@ class Run:
 
 
 def explained(predicted: Run | Source, measured: Run | Source, options: Mapping[str, Any], set: Mapping[str, Any] | None) -> Answer:
-    """What ``pipeloom explain`` says of two runs, files or configurations."""
+    """The causes that ``pipeloom explain`` names of two runs, files or configurations."""
     with tempfile.TemporaryDirectory() as folder:
         words = [_file_of(one, folder, name) for one, name in ((predicted, "predicted"), (measured, "measured"))]
         data, answer = _program.ask(["explain", *words, *option_words(options), *setting_words(set)])

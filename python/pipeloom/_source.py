@@ -13,7 +13,7 @@ from . import _core
 from ._errors import InputError
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "Schedule"]
-#: What goes on top of a source, by the name of the argument.
+#: Options that go on top of a source, by the name of the argument.
 SECTIONS = ("costs", "memory", "options", "step")
 COUNTS = ("ranks", "microbatches", "chunks")
 #: Formats that are no text.
@@ -93,7 +93,7 @@ def _microbatch(op: str) -> int:
 
 
 def is_path(source: str) -> bool:
-    """Whether a text names a file and not a schedule; where it could be both, it is the schedule."""
+    """True if a text names a file and not a schedule; where it could be both, it is the schedule."""
     if source == "-" or os.sep in source or Path(source).suffix:
         return True
     return Path(source).is_file() and not any(

@@ -63,7 +63,7 @@ def test_what_cannot_be_read_is_said_with_its_place(cell: str, says: str) -> Non
 
 
 def test_text_behind_a_number_is_dropped_with_a_warning() -> None:
-    with pytest.warns(UserWarning, match="'x' behind the number is ignored"):
+    with pytest.warns(UserWarning, match="'x' after the number is ignored"):
         assert pt.parse("0F0x,0B0\n").rows[0][0].ops[0].microbatch == 0
 
 
@@ -77,8 +77,8 @@ def test_text_behind_a_number_is_dropped_with_a_warning() -> None:
         ("0F0,0B0\n1F0,1B0\n", "has 1 microbatches, 2 were asked for"),
         ("0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n", r"stage 0, microbatch 1: a backward \(B, or I and W\) is missing on rank 0"),
         ("0F0,0B0,0B1\n1F0,1B0,1F1,1B1\n", "0F1 has not run before it"),
-        ("0F0,0F1,0B0,0B1,0B1\n1F0,1B0,1F1,1B1\n", "0B1 stands twice, first as action 3"),
-        ("0F0,0F1,0I0,0W0,0B1\n1F0,1B0,1F1,1I1\n", "W behind I is missing on rank 1"),
+        ("0F0,0F1,0B0,0B1,0B1\n1F0,1B0,1F1,1B1\n", "0B1 occurs twice, first as action 3"),
+        ("0F0,0F1,0I0,0W0,0B1\n1F0,1B0,1F1,1I1\n", "W after I is missing on rank 1"),
         ("0F0,0F1,0B0,0W0,0B1\n1F0,1B0,1F1,1B1\n", "0I0 has not run before it"),
         ("0F0,0F1,0B0,0I0,0B1\n1F0,1B0,1F1,1B1\n", "has run already, in the other form"),
         ("0F0,0F1,1F0,0B0,0B1\n1F1,1B1,1B0\n", "stage 1 is on rank 0 too"),

@@ -71,7 +71,7 @@ void MessageFlow::enqueue(Rank rank, std::uint32_t end, std::uint32_t batch, Tic
       before.next = group;
       if (before.unfinished == 0) {
         groups_.back().head_since = std::max(when, before.ended);
-        groups_.back().behind = before.last;
+        groups_.back().queued_after = before.last;
       }
     }
     queue.tail = group;
@@ -99,7 +99,7 @@ void MessageFlow::note_ready(std::uint32_t message) {
     const Group& group = groups_[ends_[end].group];
     if (group.head_since <= times.ready) continue;
     times.ready = group.head_since;
-    times.behind = group.behind;
+    times.queued_after = group.queued_after;
   }
 }
 
@@ -118,7 +118,7 @@ void MessageFlow::take_links(const MessageInfo& what, std::uint32_t message, Mes
   for (const Link* link : links) {
     if (link == nullptr || link->free <= times.start) continue;
     times.start = link->free;
-    times.behind = link->last;
+    times.queued_after = link->last;
   }
   const auto& sendings = what.is_forward() ? costs_.forward_sending : costs_.backward_sending;
   const Ticks whole = sendings.empty() ? 0 : sendings[what.to.at()];
@@ -156,7 +156,7 @@ void MessageFlow::move_up(std::uint32_t number, std::vector<std::uint32_t>& read
   if (group.next == kNone) return;
   Group& next = groups_[group.next];
   next.head_since = std::max(next.posted, group.ended);
-  next.behind = group.last;
+  next.queued_after = group.last;
   for (std::uint32_t end = next.first_end; end != kNone; end = ends_[end].next) {
     const std::uint32_t message = end / 2;
     if (times_[message].ready >= 0 || !is_ready(message)) continue;

@@ -58,8 +58,8 @@ class MessageFlow {
     Ticks posted = 0;
     Ticks head_since = -1;  // -1: not yet at the head
     Ticks ended = 0;
-    std::uint32_t behind = kNoMessage;  // the last message of the group before
-    std::uint32_t last = kNoMessage;    // its own last message to end
+    std::uint32_t queued_after = kNoMessage;  // the last message of the group before
+    std::uint32_t last = kNoMessage;          // its own last message to end
   };
   struct End {
     std::uint32_t batch = kNone;

@@ -402,9 +402,9 @@ class CriticalWalk {
     for (std::size_t hops = 0; hops < run_.messages.size() + 1; ++hops) {
       const MessageTimes& times = run_.messages[message];
       path_.messages.push_back(message);
-      if (times.behind != kNoMessage) {
-        if (times.behind >= program_.messages().size()) return nullptr;  // of a later step
-        message = times.behind;
+      if (times.queued_after != kNoMessage) {
+        if (times.queued_after >= program_.messages().size()) return nullptr;  // of a later step
+        message = times.queued_after;
         continue;
       }
       const MessageInfo& info = program_.messages()[message];

@@ -408,8 +408,8 @@ std::string wait_text(const WaitNode<NeededMessage>& node, const Program& progra
   const NeededMessage& needs = node.needs;
   std::string text = fmt::format("rank {} waits in {}", node.rank.value(),
                                  action_text(program.messages()[needs.message], needs.is_send));
-  if (needs.behind != kNoMessage) {
-    const MessageInfo& first = program.messages()[needs.behind];
+  if (needs.queued_after != kNoMessage) {
+    const MessageInfo& first = program.messages()[needs.queued_after];
     text += fmt::format(" (queued on rank {} behind {})", needs.queue_of.value(),
                         action_text(first, first.from_rank == needs.queue_of));
   }
@@ -439,7 +439,7 @@ ProgramHang explain_stuck(const Program& program, const MessageFlow& flow,
       first = ahead.message;
       own = ahead.rank;
       if (first != message) {
-        node.needs.behind = first % count;
+        node.needs.queued_after = first % count;
         node.needs.queue_of = own;
       }
     }

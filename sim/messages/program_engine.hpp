@@ -61,7 +61,7 @@ struct MessageTimes {
   Ticks start = -1;
   Ticks end = -1;
   /// The message that it waited for in a queue or on a link last; kNoMessage if it started as soon as both ends were posted.
-  MessageId behind = kNoMessage;
+  MessageId queued_after = kNoMessage;
   [[nodiscard]] Ticks posted() const { return sent > received ? sent : received; }
 };
 
@@ -86,7 +86,7 @@ struct NeededMessage {
   MessageId message = kNoMessage;
   bool is_send = false;  ///< which end of it the rank that waits holds
   /// The message that must be done first: at the head of a queue that this one waits in.
-  MessageId behind = kNoMessage;
+  MessageId queued_after = kNoMessage;
   Rank queue_of;  ///< whose queue that is
 };
 

@@ -25,7 +25,7 @@ bool add_letters(Op op, std::size_t chunk, std::vector<Letter>& word) {
       word.push_back(letter(chunk, kWeight));
       return true;
     default:
-      // What stands in front of a backward comes back with it.
+      // An R before a backward comes back with it.
       return kTakesDropped.has(op.kind());
   }
 }
@@ -132,7 +132,7 @@ class Playback {
     const std::size_t own = row(stage, pass);
     const std::size_t from = producer(stage, pass);
     const std::size_t k = count_[own];
-    // I waits for its own F as well: the gradient of another rank may stand before it in a word that makes no sense.
+    // I waits for its own F as well: the gradient of another rank may come before it in a word that makes no sense.
     if ((from != kNone && count_[from] <= k) || (pass == kInput && count_[row(stage, kForward)] <= k))
       return false;
     const StageWork& work = problem_.stages[stage];
@@ -195,12 +195,12 @@ class Writer {
   [[nodiscard]] Stage stage_of(std::size_t rank, Letter letter) const {
     return Stage(static_cast<int>(problem_.stages_of[rank][chunk_of(letter)]));
   }
-  /// The next microbatch that this pass comes to.
+  /// The next microbatch of this pass.
   [[nodiscard]] Microbatch next(std::size_t rank, Letter letter) {
     return Microbatch(count_[3 * stage_of(rank, letter).at() + pass_of(letter)]++);
   }
 
-  /// An op of its own. W are of the I that stand alone: those of pairs have theirs with them.
+  /// An op of its own. W are of the I that are alone: those of pairs have theirs with them.
   [[nodiscard]] Op next_op(std::size_t rank, Letter letter) {
     const Stage stage = stage_of(rank, letter);
     std::vector<Microbatch>& pending = pending_[stage.at()];
@@ -221,7 +221,7 @@ class Writer {
   const Order& order_;
   ScheduleBuilder out_;
   std::vector<int> count_;                        // [3 * stage + pass]
-  std::vector<std::vector<Microbatch>> pending_;  // [stage]: of I that stand alone, in order
+  std::vector<std::vector<Microbatch>> pending_;  // [stage]: of I that are alone, in order
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// An order as words, and what it comes to.
+// An order as words, and its value.
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ inline constexpr Pass kWeight = 2;
 }
 
 /// words[rank]: every letter of the rank's chunks m times, W too where the problem is not cut (it takes no time there).
-/// pairs[rank]: places in its word, in order, where an F, an I and its W stand that run as one overlapped pair (Problem::pairs). Empty: none do.
+/// pairs[rank]: places in its word, in order, where an F, an I and its W begin that run as one overlapped pair (Problem::pairs). Empty: none do.
 /// Who says nothing of pairs takes their ops one after another.
 struct Order {
   std::vector<std::vector<Letter>> words;
@@ -39,16 +39,16 @@ struct Order {
 };
 
 /// The words of a schedule of F, I, W (or F, B): an overlapped group counts as its ops one after another, unless it is a pair that the problem has
-/// (Problem::pairs); with B, W stands right behind it, and an R is part of the backward that it is for; copies to the host and back run beside the
+/// (Problem::pairs); with B, W comes right after it, and an R is part of the backward that it is for; copies to the host and back run beside the
 /// words. Nothing where it has other kinds, slices or replicas, or where its placement is not the problem's.
 [[nodiscard]] std::optional<Order> order_of(const Problem& problem, const Schedule& schedule);
 
 /// The queues of an order: F, I, W, or F, B where the problem is not cut; its pairs as groups of F and B.
 [[nodiscard]] Schedule schedule_of(const Problem& problem, const Placement& placement, const Order& order);
 
-/// Whether the rank keeps its limit while this word runs, every op's bytes as StageWork says. O(word).
+/// True if the rank keeps its limit while this word runs, every op's bytes as StageWork says. O(word).
 [[nodiscard]] bool keeps_limit(const Problem& problem, std::size_t rank, std::span<const Letter> word);
-/// Whether all ranks do.
+/// True if all ranks do.
 [[nodiscard]] bool keeps_limits(const Problem& problem, const Order& order);
 /// The most bytes of activations that each rank holds, [rank].
 [[nodiscard]] std::vector<Bytes> peaks(const Problem& problem, const Order& order);

@@ -14,18 +14,18 @@ namespace {
 /// Messages that the ops of a stage wait for and send, forwards and gradients alike: those to and from other ranks.
 struct Hops {
   bool before = false;
-  bool behind = false;
+  bool after = false;
 };
 
 Hops hops_of(const Placement& placement, Stage stage) {
   const auto crosses = [&](Stage a, Stage b) { return placement.rank_of(a) != placement.rank_of(b); };
   return {.before = stage.value() > 0 && crosses(stage, Stage(stage.value() - 1)),
-          .behind = stage.value() + 1 < placement.stages() && crosses(stage, Stage(stage.value() + 1))};
+          .after = stage.value() + 1 < placement.stages() && crosses(stage, Stage(stage.value() + 1))};
 }
 
 Ticks messages_of(const Placement& placement, const Costs& costs, Stage stage) {
   const Hops hops = hops_of(placement, stage);
-  return costs.rank_time * ((hops.before ? 1 : 0) + (hops.behind ? 1 : 0));
+  return costs.rank_time * ((hops.before ? 1 : 0) + (hops.after ? 1 : 0));
 }
 
 StageWork work_of(const Placement& placement, const Terms& terms, Stage stage, bool cut) {

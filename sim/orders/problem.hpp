@@ -1,6 +1,6 @@
 #pragma once
 
-// What is asked of an order: F, I and W of every stage and microbatch on given ranks, under given times and memory.
+// The problem that an order solves: F, I and W of every stage and microbatch on given ranks, under given times and memory.
 //
 // All microbatches are alike on a stage. Then any order that works can be relabelled so that the ops of one kind on one stage run in
 // microbatch order: the k-th F needs k finished forwards before it, and the k-th that finished is early enough; likewise I and W. So an
@@ -17,7 +17,7 @@
 
 namespace pipeloom::orders {
 
-/// What one microbatch does on a stage. Times in ticks, memory in the memory model's units (MemoryModel::parts).
+/// The work of one microbatch on a stage. Times in ticks, memory in the memory model's units (MemoryModel::parts).
 struct StageWork {
   std::size_t rank = 0;
   std::size_t chunk = 0;  ///< which of the rank's stages, in model order
@@ -26,9 +26,9 @@ struct StageWork {
   Ticks weight = 0;  ///< W; 0 where the backward is not cut
   Ticks again = 0;   ///< of `input`: R, which does not wait for the gradient; words are timed as if it did
   Ticks forward_delay = 0;   ///< from the end of F on the stage before; 0 on the first
-  Ticks gradient_delay = 0;  ///< from the end of I on the stage behind; 0 on the last
+  Ticks gradient_delay = 0;  ///< from the end of I on the next stage; 0 on the last
   Bytes held = 0;            ///< taken at the start of F
-  Bytes dropped = 0;         ///< that R takes besides, until the end of I (Problem::reserve)
+  Bytes dropped = 0;         ///< that R takes in addition, until the end of I (Problem::reserve)
   Bytes kept = 0;            ///< of it after the end of I, until the end of W; may be more than `held`
   bool is_copied = false;    ///< what is held waits in the host's memory between F and I (sim/orders/entries)
   Ticks offload = 0;         ///< that is_copied takes to get there
@@ -61,7 +61,7 @@ struct Problem {
   [[nodiscard]] bool has_copies() const {
     return std::ranges::any_of(stages, [](const StageWork& stage) { return stage.is_copied; });
   }
-  /// Whether words alone do not say when ops run and what ranks hold: there are copies, or forwards run again (sim/orders/entries).
+  /// True if words alone do not say when ops run and what ranks hold: there are copies, or forwards run again (sim/orders/entries).
   [[nodiscard]] bool needs_entries() const {
     return std::ranges::any_of(stages,
                                [](const StageWork& stage) { return stage.is_copied || stage.again > 0; });
@@ -73,7 +73,7 @@ struct Problem {
   [[nodiscard]] std::size_t num_ops() const { return 3 * microbatches * stages.size(); }
 };
 
-/// What an order is to make small: the largest of (last end of rank r) - origin[r].
+/// The value that an order makes small: the largest of (last end of rank r) - origin[r].
 enum class Objective : std::uint8_t {
   Makespan,  ///< origin 0
   Window,    ///< origin head_of(r): the first start of every rank, which no order can move
@@ -85,7 +85,7 @@ enum class Objective : std::uint8_t {
 /// Sets Problem::origin.
 void set_objective(Problem& problem, Objective objective);
 
-/// The problem of these terms. `limit` [rank] counts activations only; empty: none. With `cut` false, I stands for B and W takes nothing.
+/// The problem of these terms. `limit` [rank] counts activations only; empty: none. With `cut` false, I means B and W takes nothing.
 /// Costs::rank_time is in the durations of the ops that receive and send; Costs::entry in each op that takes time.
 /// Throws ScheduleError where the placement has replicas, a rank without a stage, or more than kMaxChunks stages on one.
 /// REQUIRES: terms of this placement, whose numbers do not depend on microbatch or slice (see uniform_over_microbatches).
@@ -108,7 +108,7 @@ void tighten(Problem& problem, Bytes most);
 
 inline constexpr std::size_t kMaxChunks = 80;
 
-/// Whether no duration is said of a microbatch or slice of its own: what the words of an order rest on.
+/// True if no duration is said of a microbatch or slice of its own: what the words of an order rest on.
 [[nodiscard]] bool uniform_over_microbatches(const Terms& terms);
 
 }  // namespace pipeloom::orders

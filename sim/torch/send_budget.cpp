@@ -34,7 +34,7 @@ class Precedence {
   void set_receive(Node send, Node receive) { receive_of_[send] = receive; }
   [[nodiscard]] Node receive_of(Node send) const { return receive_of_[send]; }
   /// Sets the first cell after the wait for the send of `receive`; kNone at the end of a row.
-  void set_waiting(Node receive, Node behind) { waiting_for_[receive] = behind; }
+  void set_waiting(Node receive, Node blocker) { waiting_for_[receive] = blocker; }
 
   /// Puts all nodes into an order that respects every edge; false if there is none.
   bool number() {

@@ -29,7 +29,7 @@ bool is_modelled(const io::Config& config) {
   return !config.costs.model.model.empty();
 }
 
-/// What a split makes of the configuration.
+/// The configuration with a split.
 struct SplitCosts {
   io::Config config;
   bool has_bytes = true;
@@ -84,7 +84,7 @@ class Judge {
     std::optional<SplitScore> score = {};
   };
 
-  /// Whether one schedule serves every split, and queues alone tell its times.
+  /// True if one schedule serves every split, and queues alone tell its times.
   [[nodiscard]] bool order_stays() const {
     if (config_.costs.transfer.model != cost::TransferModel::Latency || schedule_->has_copies()) return false;
     if (config_.schedule == io::kCustomSchedule) return true;
@@ -92,7 +92,7 @@ class Judge {
                 .generator->requirements.needs_terms;
   }
 
-  /// Whether least_step() holds for each order: plain passes of one copy of the model, one at a time.
+  /// True if least_step() holds for each order: plain passes of one copy of the model, one at a time.
   [[nodiscard]] bool has_bounds() const {
     const bool one_kind =
         !schedule_->contains(OpKind::Backward) || !schedule_->contains(OpKind::BackwardInput);
@@ -100,7 +100,7 @@ class Judge {
            one_kind && config_.step.rule == StepRule::Barrier;
   }
 
-  /// What a rank does, after its first microbatch came through the stages before its own; and where backwards are whole, before its last gradient
+  /// The work of a rank after its first microbatch came through the stages before its own; and where backwards are whole, before its last gradient
   /// went back through them. 0 where microbatches differ.
   [[nodiscard]] Ticks least_step(const SplitCosts& made) const {
     if (!made.resolved.ops.empty() || !made.resolved.costs.microbatch_scale.empty()) return 0;

@@ -39,7 +39,7 @@ struct Balanced {
   int simulations = 0;
 };
 
-/// Whether layers can be dealt out: of a model, or of costs whose layers are given (costs.layers).
+/// True if layers can be dealt out: of a model, or of costs whose layers are given (costs.layers).
 [[nodiscard]] bool has_layers(const io::Config& config);
 
 /// The configuration with its layers on the placement's stages like this: a model's follow, other costs and sizes are dealt out by layers

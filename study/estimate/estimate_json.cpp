@@ -60,7 +60,7 @@ void write_rates(io::JsonWriter& out, const EstimatedRun& run) {
   member(out, "gpu_hours", of([](const TrainingRates& rates) { return rates.gpu_hours; }));
 }
 
-/// What UNSHARD and REDUCE_GRAD of the stage take, where its parameters are shared out.
+/// Times of UNSHARD and REDUCE_GRAD of the stage, where its parameters are shared out.
 void write_shards(io::JsonWriter& out, const EstimatedRun& run, const estimate::Stage& stage) {
   const estimate::Setting& setting = run.costs().setting;
   if (setting.split.zero < 3 || setting.hardware == nullptr) return;

@@ -57,7 +57,7 @@ std::string stage_name(const std::vector<estimate::Stage>& stages, std::size_t f
   return name;
 }
 
-/// Stages that are alike stand in one row.
+/// Stages that are alike are one row.
 Table stage_table(const EstimatedRun& run) {
   const std::vector<OpKind> passes = shown_passes(run);
   std::vector<Column> columns = {{"stages"}, {"layers", Align::Right}};

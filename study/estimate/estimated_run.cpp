@@ -44,7 +44,7 @@ MemoryModel only(const Run& run, Category category) {
   return model;
 }
 
-/// What the curve says at an instant.
+/// The value of the curve at an instant.
 Bytes at(const std::vector<MemoryStep>& curve, Ticks time) {
   const auto after = std::upper_bound(curve.begin(), curve.end(), time,
                                       [](Ticks value, const MemoryStep& step) { return value < step.time; });
@@ -111,7 +111,7 @@ std::optional<TrainingRates> training_rates(const Run& run, std::optional<double
   const auto tokens = tokens_per_s(run.model->training, step);
   if (!tokens) return std::nullopt;
   TrainingRates out{.terms = run.model->training, .tokens_per_s = *tokens};
-  // What people call a model's size leaves out the layers that help to train it.
+  // The usual size of a model leaves out the layers that help to train it.
   model::Model main = *setting.model;
   main.mtp = 0;
   out.parameters = model::parameters_of(main);

@@ -15,7 +15,7 @@
 
 namespace pipeloom::study {
 
-/// What a rank holds at the moment when it holds most.
+/// The bytes of a rank at the moment when it holds most.
 struct RankBytes {
   Bytes peak = 0;
   std::optional<Bytes> headroom = {};       ///< negative where it holds more than its limit
@@ -45,7 +45,7 @@ struct EstimatedRun {
   Run run;                                  ///< of a model: run.model is there
   std::optional<TrainingRates> rates = {};  ///< nothing of a profile of times alone
   std::vector<RankBytes> ranks = {};        ///< [rank]; empty where bytes are not known
-  /// What whoever made the configuration filled in, and why.
+  /// Values that were filled in for the user, and why.
   std::vector<std::pair<std::string, std::string>> origins = {};
 
   [[nodiscard]] const ModelCosts& costs() const { return run.model->costs; }

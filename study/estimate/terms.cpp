@@ -13,7 +13,7 @@ namespace {
 using estimate::PassTime;
 using estimate::Term;
 
-/// Whether the input says what some pass takes.
+/// True if the input says what some pass takes.
 bool states_times(const EstimatedRun& run) {
   for (const char* key : {"costs.forward", "costs.backward", "costs.backward_input", "costs.backward_weight",
                           "costs.output", "costs.output_weight", "costs.table", "costs.exceptions"})

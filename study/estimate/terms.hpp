@@ -1,6 +1,6 @@
 #pragma once
 
-// What the time of a step is made of, and where numbers are from.
+// The terms of the time of a step, and where numbers are from.
 
 #include <array>
 #include <string>
@@ -21,7 +21,7 @@ struct StepTerm {
   std::array<int, hardware::kBases> found = {};  ///< how many numbers of one layer of each kind were found so
 };
 
-/// What a pass of a stage takes in the end: what the input states, else what was estimated. Before scales of ranks and microbatches.
+/// The time of a pass of a stage in the end: what the input states, else what was estimated. Before scales of ranks and microbatches.
 /// `kind`: F, I, W, and where all stages share the head S and T.
 [[nodiscard]] Ticks pass_ticks(const EstimatedRun& run, std::size_t stage, OpKind kind);
 /// The rank whose work takes longest.

@@ -173,7 +173,7 @@ class Filler {
     const auto& asked = found.generator->groups_both_ways;
     return asked && asked(params_of(config, found));
   }
-  /// What messages are received into is as large as one of them.
+  /// The buffer that messages are received into is as large as one of them.
   void share_buffers() {
     const Bytes messages = messages_per_hop();
     for (estimate::Stage& stage : out_.estimate.stages) {

@@ -328,16 +328,16 @@ class ExpressionParser {
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
   void parse_number() {
-    TextCursor behind = cursor_;
-    behind.take_word(is_digit);
-    if (behind.take('.')) behind.take_word(is_digit);
-    if (behind.take('e') || behind.take('E')) {
-      if (!behind.take('+')) behind.take('-');
-      behind.take_word(is_digit);
+    TextCursor number_end = cursor_;
+    number_end.take_word(is_digit);
+    if (number_end.take('.')) number_end.take_word(is_digit);
+    if (number_end.take('e') || number_end.take('E')) {
+      if (!number_end.take('+')) number_end.take('-');
+      number_end.take_word(is_digit);
     }
-    const auto number = parse_nano(behind.since(cursor_.at()));
+    const auto number = parse_nano(number_end.since(cursor_.at()));
     if (!number) fail("numbers are decimals with at most nine places and 9.2e18 at most");
-    cursor_ = behind;
+    cursor_ = number_end;
     if (is_letter(cursor_.peek())) fail("an operator must stand between a number and a key");
     add_constant(Operand::number(*number));
   }

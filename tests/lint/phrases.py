@@ -21,16 +21,16 @@ COMMENT = r'(?:^\s*(?://[/!<]*|#:?)|""")\s*'
 
 # phrase, what is counted, the most that is allowed, what says it better
 MOST = [
-    ("a comment that begins with 'What'", COMMENT + r"What\b", 220, "the thing's noun: 'The bytes of ..'"),
-    ("a comment that begins with 'Whether'", COMMENT + r"Whether\b", 98, "'True if ..'"),
-    ("nobody", r"\b[Nn]obody\b", 31, "the subject, or 'no caller', 'no rank'"),
-    ("whoever", r"\b[Ww]hoever\b", 14, "'the caller', 'the reader', 'a user who'"),
-    ("come to", r"\bcomes? to\b", 26, "'is', 'gives', 'reaches'"),
-    ("stand", r"\bstands?\b", 190, "'is', 'waits', 'has'"),
-    ("behind", r"\bbehind\b", 279, "'after' in time, 'later in the queue'"),
-    ("besides", r"\b[Bb]esides\b", 45, "'and', 'also', 'other than'"),
-    ("so many", r"\bso many\b", 46, "'that number of', or name the number"),
-    ("what comes of it", r"\bwhat comes? of\b", 4, "'the result'"),
+    ("a comment that begins with 'What'", COMMENT + r"What\b", 142, "the thing's noun: 'The bytes of ..'"),
+    ("a comment that begins with 'Whether'", COMMENT + r"Whether\b", 50, "'True if ..'"),
+    ("nobody", r"\b[Nn]obody\b", 27, "the subject, or 'no caller', 'no rank'"),
+    ("whoever", r"\b[Ww]hoever\b", 10, "'the caller', 'the reader', 'a user who'"),
+    ("come to", r"\bcomes? to\b", 9, "'is', 'gives', 'reaches'"),
+    ("stand", r"\bstands?\b", 131, "'is', 'waits', 'has'"),
+    ("behind", r"\bbehind\b", 138, "'after' in time, 'later in the queue'"),
+    ("besides", r"\b[Bb]esides\b", 21, "'and', 'also', 'other than'"),
+    ("so many", r"\bso many\b", 31, "'that number of', or name the number"),
+    ("what comes of it", r"\bwhat comes? of\b", 1, "'the result'"),
 ]
 
 

@@ -128,8 +128,8 @@ std::string neighbour_text(const GapCause& cause, const RunModel& run) {
 }  // namespace
 
 std::string to_text(const GapCause& cause, const RunModel& run, std::span<const RootCause> roots) {
-  const std::string behind = roots_text(run, roots);
-  return neighbour_text(cause, run) + (behind.empty() ? "" : " " + behind);
+  const std::string reason = roots_text(run, roots);
+  return neighbour_text(cause, run) + (reason.empty() ? "" : " " + reason);
 }
 
 std::optional<GapRef> longest_gap(const RunModel& run, const std::optional<GapRef>& after) {

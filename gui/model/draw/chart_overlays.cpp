@@ -193,11 +193,11 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
                                        to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
   // Right of the ops that wait; where these leave no room, over the last of them, and over no half of one.
-  double behind = x;
+  double last_x = x;
   each_waiting(run, node.rank, standstill(run, node.rank), [&](Op, Ticks, Ticks end) {
-    behind = std::max(behind, layout_.x_of(static_cast<double>(end)));
+    last_x = std::max(last_x, layout_.x_of(static_cast<double>(end)));
   });
-  const double left = std::max(clip.x0, std::min(behind + step / 2, clip.x1 - width));
+  const double left = std::max(clip.x0, std::min(last_x + step / 2, clip.x1 - width));
   const double top = (clip.y0 + clip.y1 - fonts_.small.height) / 2;
   quad(list_.front, {left, clip.y0, left + width, clip.y1}, ink_.row);
   label(list_.front_labels, left + step / 2, top, text, ink_.text);

@@ -423,16 +423,16 @@ void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
       high = middle;
   }
   while (low > begin && low < end && schedule.ops()[low - 1].joined()) --low;
-  const bool behind = low == end;
-  const std::size_t anchor = behind ? end - 1 : low;
+  const bool after = low == end;
+  const std::size_t anchor = after ? end - 1 : low;
   const Op name = schedule.ops()[anchor].with_joined(false);
   const auto from = edits_->find(rank, drag_->name);
   const auto to = edits_->find(rank, name);
-  if (!from || !to || from->position == to->position || (!behind && from->position + 1 == to->position))
+  if (!from || !to || from->position == to->position || (!after && from->position + 1 == to->position))
     return;
   drag_->anchor = name;
-  drag_->behind = behind;
-  drag_->time = behind ? run->timeline.end[step + anchor] : run->timeline.start[step + anchor];
+  drag_->after = after;
+  drag_->time = after ? run->timeline.end[step + anchor] : run->timeline.start[step + anchor];
 }
 
 void ScheduleEditor::drop(Session& session) {
@@ -443,7 +443,7 @@ void ScheduleEditor::drop(Session& session) {
   if (!from || !anchor) return;
   // The place before the anchor is one less where the op comes from the left of it, as the op leaves its own place empty.
   std::size_t to = anchor->position;
-  if (!drag->behind && from->position < anchor->position) --to;
+  if (!drag->after && from->position < anchor->position) --to;
   move(session, drag->rank, drag->name, to);
 }
 

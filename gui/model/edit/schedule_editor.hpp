@@ -122,7 +122,7 @@ class ScheduleEditor : public Part, public Undoable {
     Op name;
     /// The op before which, or after which if `behind`, it goes.
     std::optional<Op> anchor;
-    bool behind = false;
+    bool after = false;
     Ticks time = 0;
   };
   void edited(Session& session);

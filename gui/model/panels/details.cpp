@@ -264,9 +264,9 @@ std::string to_text(const Details& details) {
 OpExtras memory_around(const std::vector<MemoryStep>& curve, const QueueEffect& effect, Ticks start,
                        Ticks end) {
   const auto bytes_at = [&](Ticks time) {
-    const auto behind = std::upper_bound(curve.begin(), curve.end(), time,
-                                         [](Ticks at, const MemoryStep& step) { return at < step.time; });
-    return behind == curve.begin() ? curve.front().bytes : std::prev(behind)->bytes;
+    const auto upper = std::upper_bound(curve.begin(), curve.end(), time,
+                                        [](Ticks at, const MemoryStep& step) { return at < step.time; });
+    return upper == curve.begin() ? curve.front().bytes : std::prev(upper)->bytes;
   };
   OpExtras out;
   if (curve.empty()) return out;

@@ -146,9 +146,9 @@ constexpr double kNear = 0.003;
 
 void add_mark(Session& session, Mark mark) {
   std::erase_if(session.marks, [&](const Mark& old) { return old.time == mark.time; });
-  const auto behind = std::upper_bound(session.marks.begin(), session.marks.end(), mark,
-                                       [](const Mark& a, const Mark& b) { return a.time < b.time; });
-  session.marks.insert(behind, std::move(mark));
+  const auto upper = std::upper_bound(session.marks.begin(), session.marks.end(), mark,
+                                      [](const Mark& a, const Mark& b) { return a.time < b.time; });
+  session.marks.insert(upper, std::move(mark));
 }
 
 void toggle_mark(Session& session, Ticks time, bool persistent) {

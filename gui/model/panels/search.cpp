@@ -130,9 +130,9 @@ void SearchModel::step(Session& session, bool forward) {
   const auto& selected = session.selection.op;
   auto next = forward ? positions->begin() : std::prev(positions->end());
   if (selected && selected->run == run->id) {
-    const auto behind = std::upper_bound(positions->begin(), positions->end(), selected->op);
+    const auto upper = std::upper_bound(positions->begin(), positions->end(), selected->op);
     const auto from = std::lower_bound(positions->begin(), positions->end(), selected->op);
-    if (forward && behind != positions->end()) next = behind;
+    if (forward && upper != positions->end()) next = upper;
     if (!forward && from != positions->begin()) next = std::prev(from);
   }
   select_op(session, {run->id, *next}, Reveal::Yes);

@@ -156,7 +156,7 @@ class SearchParser {
     if (word.empty()) fail_here("a field such as stage:3, an op such as 3F1, critical, group, not or '('");
     const auto field = std::find_if(std::begin(kFields), std::end(kFields),
                                     [&](const FieldName& f) { return f.name == lower(word); });
-    const std::size_t behind = at();
+    const std::size_t place = at();
     skip_blanks();
     const std::string relation = take_relation();
     if (field == std::end(kFields)) {
@@ -164,11 +164,11 @@ class SearchParser {
       parse_op_text(begin, word);
     } else if (is_flag(field->field)) {
       if (!relation.empty())
-        fail(behind, "'" + relation + "'", "nothing behind '" + std::string(field->name) + "'");
+        fail(place, "'" + relation + "'", "nothing behind '" + std::string(field->name) + "'");
       add({field->field, false, {}});
     } else {
       if (relation.empty())
-        fail(behind, quoted(at(), at() + 1),
+        fail(place, quoted(at(), at() + 1),
              "one of : = != < <= > >= behind '" + std::string(field->name) + "'");
       parse_values(field->field, field->name, relation);
     }

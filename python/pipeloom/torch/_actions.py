@@ -138,7 +138,7 @@ def _op(text: str, where: str) -> Op:
     if not microbatch:
         raise ScheduleError(f"{where}: names no microbatch")
     if rest:
-        warnings.warn(f"{where}: '{rest}' behind the number is ignored, as PyTorch does", stacklevel=2)
+        warnings.warn(f"{where}: '{rest}' after the number is ignored, as PyTorch does", stacklevel=2)
     return Op(int(stage), kind, int(microbatch))
 
 
@@ -193,7 +193,7 @@ def _check_once(schedule: ComputeList) -> None:
     seen: dict[Op, Entry] = {}
     for entry, op in schedule.located():
         if op in seen:
-            raise ScheduleError(f"{entry.where}: {op} stands twice, first as action {seen[op].place}")
+            raise ScheduleError(f"{entry.where}: {op} occurs twice, first as action {seen[op].place}")
         before = _missing_before(op, seen)
         if before is not None:
             raise ScheduleError(f"{entry.where}: {before} has not run before it")
@@ -222,7 +222,7 @@ def _missing(stage: int, microbatch: int, seen: dict[Op, Entry]) -> Optional[str
     if not has("F"):
         return "F"
     if has("I"):
-        return None if has("W") else "W behind I"
+        return None if has("W") else "W after I"
     return None if has("B") else "a backward (B, or I and W)"
 
 

@@ -91,8 +91,8 @@ def predict(
     reductions = _by_stage(by_model[1] if reduce_grad is None else reduce_grad, run.stages, "reduce_grad")
     lowered = run_lowered(rows, op_times(run), latency, gathers, reductions)
     # The optimizer: of a model the simulator has put the reduction there too, which the list has itself.
-    behind = max(0.0, report["step_time"] - report["makespan"] - at_step_end(*by_model, homes(rows)))
-    return Result({**report, **_measures(lowered, report, behind), "lowered": lowered})
+    rest = max(0.0, report["step_time"] - report["makespan"] - at_step_end(*by_model, homes(rows)))
+    return Result({**report, **_measures(lowered, report, rest), "lowered": lowered})
 
 
 def rank(
@@ -227,12 +227,12 @@ def _by_stage(given: Any, stages: int, name: str) -> list[float]:
     return values
 
 
-def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any], behind: float) -> dict[str, float]:
+def _measures(lowered: Mapping[str, Any], report: Mapping[str, Any], rest: float) -> dict[str, float]:
     """The measures of the report that follow from the makespan and from the time after the last op."""
     makespan = lowered["makespan"]
     busy = report["makespan"] * (1 - report["bubble_ratio"])
     return {
         "makespan": makespan,
-        "step_time": lowered["step_time"] + behind,
+        "step_time": lowered["step_time"] + rest,
         "bubble_ratio": 1 - busy / makespan if makespan else 0.0,
     }

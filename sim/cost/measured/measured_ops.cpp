@@ -61,7 +61,7 @@ std::vector<DurationSample> pass_samples(Samples samples, std::size_t slices) {
   return out;
 }
 
-/// Samples of ops that may hold a wait stand in where there are no others: then the least. Which stages these are.
+/// Samples of ops that may hold a wait are used where there are no others: then the least. Which stages these are.
 std::vector<std::size_t> take_least(Samples held, Samples& alone, std::size_t slices) {
   std::vector<std::size_t> stages;
   for (std::size_t i = 0; i < held.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What measured times say about costs: how long ops took, for the simulation of the next run. A timeline is all that this needs, whoever ran it.
+// Costs from measured times: how long ops took, for the simulation of the next run. A timeline is all that this needs, whatever program ran it.
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct DurationSample {
 /// Sorts `durations`. The median of an even number lies half-way between the two in the middle.
 [[nodiscard]] DurationSample sample_of(std::vector<Ticks> durations);
 
-/// Whether any of them, [stage], has a duration.
+/// True if any of them, [stage], has a duration.
 [[nodiscard]] bool was_seen(const std::vector<DurationSample>& samples);
 
 /// How long the ops of a timeline took.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What measured messages say about links: how long they took, and the line through their sizes. Whoever sends messages itself, and knows when
+// Links from measured messages: how long they took, and the line through their sizes. Whoever sends messages itself, and knows when
 // each was posted and there, says this; of a timeline alone study/calibrate/waits.hpp reads what it can.
 //
 //     first post         both posted          tensor leaves         it is there
@@ -47,12 +47,12 @@ struct MeasuredTransfers {
     DurationSample overhead;
     DurationSample transfer;
   };
-  /// What a rank sees that stands waiting for a message; of all messages where none did.
+  /// The latency that a rank sees while it waits for a message; of all messages where none did.
   struct Link {
     LinkFit fit;            ///< of their transfers
     Ticks overhead = 0;     ///< median
     std::size_t bytes = 0;  ///< of a microbatch, median
-    /// What the simulator calls the latency of a transfer: from the end of the producer until the consumer may start.
+    /// The latency of a transfer: from the end of the producer until the consumer may start.
     [[nodiscard]] Ticks latency() const { return fit.latency + overhead; }
   };
   struct Pair {

@@ -23,10 +23,10 @@ namespace pipeloom::io {
 /// The largest file of times: 1e6 ops are some 60 MB.
 inline constexpr std::size_t kMaxTimelineBytes = std::size_t{2} << 30;
 
-/// Whether a file that begins like this is one of the three.
+/// True if a file that begins like this is one of the three.
 [[nodiscard]] bool looks_like_timeline(std::string_view text);
 
-/// Whether it names the unit of its times: a report does, JSON lines where their first line does, tables do not. REQUIRES: looks_like_timeline().
+/// True if it names the unit of its times: a report does, JSON lines where their first line does, tables do not. REQUIRES: looks_like_timeline().
 [[nodiscard]] bool says_unit(std::string_view text);
 
 /// What to make of a run that failed.

@@ -394,7 +394,7 @@ class Assembler {
     return waits;
   }
 
-  /// Whether the message for one op left only when another had begun, in any step.
+  /// True if the message for one op left only when another had begun, in any step.
   [[nodiscard]] bool left_after_start(const DependencyMap& dependencies, std::size_t consumer,
                                       std::size_t op) const {
     const Timeline& timeline = out_.timeline;

@@ -19,9 +19,9 @@ class ByteSource {
 
   /// Fills `room` from its beginning; how much of it, 0 at the end. Throws InputError if the disk fails or what gzip has packed is damaged.
   [[nodiscard]] std::size_t read(std::span<char> room);
-  /// Whether gzip has packed them.
+  /// True if gzip has packed them.
   [[nodiscard]] bool is_packed() const;
-  /// Whether packed bytes ended before their time.
+  /// True if packed bytes ended before their time.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -32,7 +32,7 @@ class ByteSource {
   bool is_cut_ = false;
 };
 
-/// Whether gzip has packed the file.
+/// True if gzip has packed the file.
 [[nodiscard]] bool is_packed(const std::string& path);
 
 /// The first bytes of a file, unpacked, `count` at most.

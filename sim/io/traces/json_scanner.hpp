@@ -44,13 +44,13 @@ class JsonScanner {
   [[nodiscard]] std::string_view take_value();
   /// Passes the value at hand, however long.
   void skip_value();
-  /// Whether the text ended before it was whole.
+  /// True if the text ended before it was whole.
   [[nodiscard]] bool is_truncated() const { return is_truncated_; }
 
  private:
   /// Reads on behind what is there; bytes from `kept_` on stay, or from at_ if nothing is kept. False at the end.
   bool fill();
-  /// Whether a byte is at hand, read on if need be; marks the text as truncated if not.
+  /// True if a byte is at hand, read on if need be; marks the text as truncated if not.
   bool has_byte();
   /// An object or array.
   void pass_value();

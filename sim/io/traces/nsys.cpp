@@ -72,7 +72,7 @@ class Database {
   }
 
  private:
-  /// Whether a row of the answer has this name in the column.
+  /// True if a row of the answer has this name in the column.
   [[nodiscard]] bool has_name(const std::string& query, int column, std::string_view name) const {
     bool found = false;
     each(query, [&](sqlite3_stmt* row) {

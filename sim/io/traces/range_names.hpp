@@ -42,7 +42,7 @@ struct NameParts {
 /// Nothing unless the pattern matches the whole name. O(length of the pattern times length of the name).
 [[nodiscard]] std::optional<NameParts> match_name(std::string_view pattern, std::string_view name);
 
-/// Whether a file's text is meant as a mapping: an object with "ranges".
+/// True if a file's text is meant as a mapping: an object with "ranges".
 [[nodiscard]] bool looks_like_mapping(std::string_view text);
 
 class RangeNames {

@@ -39,7 +39,7 @@ Ops::const_iterator end_of_step(Ops::const_iterator at, Ops::const_iterator end)
   return at;
 }
 
-/// Whether each forward of these ops has a backward behind it and the other way round.
+/// True if each forward of these ops has a backward behind it and the other way round.
 bool is_closed(OpSpan ops) {
   using Pass = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
   std::set<Pass> open, done;

@@ -132,7 +132,7 @@ class Pairer {
   std::map<std::pair<std::int32_t, std::size_t>, Sides> found_;  // [step, wire]
 };
 
-/// Whether the op is one of several that ran at once: what of it ran when is not known.
+/// True if the op is one of several that ran at once: what of it ran when is not known.
 bool is_overlapped(const Timeline& timeline, std::size_t op, int step) {
   const Schedule& schedule = *timeline.schedule;
   const auto together = [&](std::size_t a, std::size_t b) {

@@ -16,7 +16,7 @@ struct TraceOptions {
   std::optional<std::string> mapping = {};  ///< file that says what the names of ranges mean
 };
 
-/// Whether --from names a format of traces.
+/// True if --from names a format of traces.
 [[nodiscard]] bool is_trace_format(std::string_view name);
 /// For lists of what --from takes.
 struct TraceFormatName {
@@ -25,7 +25,7 @@ struct TraceFormatName {
 };
 [[nodiscard]] std::vector<TraceFormatName> trace_format_list();
 
-/// Whether a path that a user gave is a trace: a file that begins like one of the formats, packed or not, or a folder: nothing else is read from one, and read_trace() says what is
+/// True if a path that a user gave is a trace: a file that begins like one of the formats, packed or not, or a folder: nothing else is read from one, and read_trace() says what is
 /// wrong with it. False for "-" and what cannot be read.
 [[nodiscard]] bool is_trace(const std::string& path);
 

@@ -23,13 +23,13 @@ enum class FileHolds : std::uint8_t {
 struct TraceFormat {
   std::string name;     ///< "kineto", as --from spells it
   std::string summary;  ///< one line
-  /// Whether a file that begins like this, and is called so, is of this format. Contents decide; a name alone never does.
+  /// True if a file that begins like this, and is called so, is of this format. Contents decide; a name alone never does.
   std::function<bool(std::string_view beginning, std::string_view file_name)> sniff;
   /// Adds what the file says to the trace. Throws InputError.
   std::function<void(const std::string& path, const RangeNames& names, Trace& trace)> read;
   /// What one file holds.
   FileHolds holds = FileHolds::Run;
-  /// Whether ranges with names are in it, so that a mapping may say what they mean.
+  /// True if ranges with names are in it, so that a mapping may say what they mean.
   bool takes_mapping = false;
   /// What has its profiler record the device, where files may lack it; "" where none does.
   std::string device_option = {};

@@ -66,8 +66,8 @@ class BlockingRank {
   /// the queue does not show whether there is: Megatron-LM's own count, p - 1 - r, decides.
   [[nodiscard]] std::size_t warmup_of(Rank rank) const {
     const std::size_t all = forwards_.size();
-    const auto behind = static_cast<std::size_t>(writer_.schedule().ranks()) - 1 - rank.at();
-    if (backwards_.empty() || (before_backward_ == all && behind + 1 != all)) return all;
+    const auto later_ranks = static_cast<std::size_t>(writer_.schedule().ranks()) - 1 - rank.at();
+    if (backwards_.empty() || (before_backward_ == all && later_ranks + 1 != all)) return all;
     return before_backward_ - 1;
   }
 

@@ -214,9 +214,9 @@ class InterleavedRank {
     if (backwards_.size() == 0) return all;
     std::size_t group = 1;
     while (group < all && stage(group) == stage(0)) ++group;
-    const auto behind = static_cast<std::size_t>(schedule.ranks()) - 1 - rank_.at();
+    const auto later_ranks = static_cast<std::size_t>(schedule.ranks()) - 1 - rank_.at();
     const auto chunks = static_cast<std::size_t>(schedule.placement().chunks());
-    return std::min(all, 2 * behind + (chunks - 1) * group + (pairs_ ? 1 : 0));
+    return std::min(all, 2 * later_ranks + (chunks - 1) * group + (pairs_ ? 1 : 0));
   }
 
   RankWriter& writer_;

@@ -129,12 +129,12 @@ int width(BlockPass pass, Weights weights) {
 /// A placed pass and what its rank holds right after it.
 struct Held {
   Placed placed;
-  int end;      ///< the slot behind it
+  int end;      ///< the slot after it
   int live;     ///< forwards whose weight pass has not run
   int backlog;  ///< unseen weight passes that wait for an idle slot
 };
 
-/// What a rank holds after its next pass. Idle slots in between run the backlog.
+/// The bytes that a rank holds after its next pass. Idle slots in between run the backlog.
 Held after(const Held& before, const Placed& next, Weights weights) {
   const int run = std::min(next.slot - before.end, before.backlog);
   Held held = {next, next.slot + width(next.pass, weights), before.live - run, before.backlog - run};
@@ -248,7 +248,7 @@ class Phases {
  public:
   Phases(int microbatches, Weights weights) : last_(microbatches - 1), weights_(weights) {}
 
-  /// Whether the pass may move. To be asked in time order.
+  /// True if the pass may move. Call it in time order.
   bool moves(int rank, const Placed& placed) {
     if (weights_ == Weights::Fused) return true;
     if (phase_ == Phase::WarmUp && rank == 0 && placed.pass == BlockPass::Input0) phase_ = Phase::Middle;

@@ -17,7 +17,7 @@
 
 namespace pipeloom::orders {
 
-/// Whether a backward is an input pass of one slot with its weight pass anywhere later, or whole: B, two slots.
+/// True if a backward is an input pass of one slot with its weight pass anywhere later, or whole: B, two slots.
 enum class BlockBackward : std::uint8_t { Split, Whole };
 
 /// Slots of F, f, i, I of microbatch 0 by rank; microbatch k comes 6 k later. Capital letters are chunk 0, small ones chunk 1.

@@ -97,13 +97,13 @@ int floored(int value, int period) {
   return value / period - (value % period < 0 ? 1 : 0);
 }
 
-/// Microbatches between F (at slot `from`) and I (at `to`) at a slot, in the middle of a block that is stamped for so many.
+/// Microbatches between F (at slot `from`) and I (at `to`) at a slot, in the middle of a block that is stamped for that number.
 Bytes between(int from, int to, int slot, int period, std::size_t microbatches) {
   const int count = floored(slot - from, period) - floored(slot - to, period);
   return std::min(static_cast<Bytes>(count), static_cast<Bytes>(microbatches));
 }
 
-/// The rank's word: its four passes every `period` slots, each W right behind its I.
+/// The rank's word: its four passes every `period` slots, each W right after its I.
 std::vector<Letter> stamped_word(const std::array<int, 4>& slots, std::size_t microbatches, int period) {
   struct Placed {
     int slot;

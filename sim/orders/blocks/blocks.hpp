@@ -36,10 +36,10 @@ struct Block {
 /// "f3 i4 I1, 2 slots a rank up to rank 5, then 1".
 [[nodiscard]] std::string text_of(const Block& block, std::size_t ranks);
 
-/// Whether stage s and stage 2p - 1 - s are on one rank, and no others.
+/// True if stage s and stage 2p - 1 - s are on one rank, and no others.
 [[nodiscard]] bool is_v(const Problem& problem);
 
-/// Whether all limits hold for the block stamped every `period` slots, each W right behind its I, when all ranks are in the middle of it. O(p).
+/// True if all limits hold for the block stamped every `period` slots, each W right after its I, when all ranks are in the middle of it. O(p).
 /// REQUIRES: is_v(problem).
 [[nodiscard]] bool fits(const Problem& problem, const Block& block, int period);
 
@@ -51,7 +51,7 @@ struct Stamping {
   friend bool operator==(const Stamping&, const Stamping&) = default;
 };
 
-/// The block stamped for the problem's microbatches. Where ends stay, each W is right behind its I. Nothing where that breaks a limit. REQUIRES: is_v(problem).
+/// The block stamped for the problem's microbatches. Where ends stay, each W is right after its I. Nothing where that breaks a limit. REQUIRES: is_v(problem).
 [[nodiscard]] std::optional<Order> stamped(const Problem& problem, const Block& block, const Stamping& how);
 
 }  // namespace pipeloom::orders

@@ -1,6 +1,6 @@
 #pragma once
 
-// What no order can be better than: lower bounds on the value of a Problem (sim/orders/order.hpp, value_of) over all orders that keep its
+// Lower bounds on the value of a Problem (sim/orders/order.hpp, value_of) over all orders that keep its
 // limits. docs/model.md derives each.
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Each rank by itself: its ops become free at heads, have tails behind them, and may be cut into pieces (Jackson 1955, Carlier 1982).
+// Each rank by itself: its ops become free at heads, have tails after them, and may be cut into pieces (Jackson 1955, Carlier 1982).
 //
-// Heads and tails are those of the chains, of the same stage's earlier and later ops, of all work that must come before or behind on the
+// Heads and tails are those of the chains, of the same stage's earlier and later ops, of all work that must come before or after on the
 // rank, and of microbatches that wait for a free slot.
 
 #include <algorithm>
@@ -27,11 +27,11 @@ struct Times {
 /// `from`; both without those of `others`, which are the rest.
 struct Share {
   Ticks forward_to = 0;    ///< F of this stage and the rank's before it
-  Ticks forward_from = 0;  ///< F of this stage and the rank's behind it
+  Ticks forward_from = 0;  ///< F of this stage and of the rank's later ones
   Ticks forward_all = 0;
-  Ticks input_from = 0;   ///< I of this stage and the rank's behind it
-  Ticks back_to = 0;      ///< I and W of this stage and the rank's before it
-  Ticks back_behind = 0;  ///< I and W of the rank's stages behind this one
+  Ticks input_from = 0;  ///< I of this stage and of the rank's later ones
+  Ticks back_to = 0;     ///< I and W of this stage and the rank's before it
+  Ticks back_later = 0;  ///< I and W of the rank's later stages
   Ticks back_all = 0;
 };
 
@@ -80,12 +80,12 @@ class OneMachine {
       share.forward_from = forward - share.forward_to + work(*s).forward;
       share.forward_all = forward;
       share.input_from = input += work(*s).input;
-      share.back_behind = back - share.back_to;
+      share.back_later = back - share.back_to;
       share.back_all = back;
     }
   }
 
-  /// What ran on the rank before F k of this stage starts: forwards up to it of k + 1 microbatches, and all of those that left.
+  /// The work that ran on the rank before F k of this stage starts: forwards up to it of k + 1 microbatches, and all of those that left.
   [[nodiscard]] Ticks before_forward(std::size_t s, std::size_t k) const {
     const Share& share = shares_[s];
     const std::size_t left = k >= slots_[s] ? k - slots_[s] + 1 : 0;
@@ -121,12 +121,12 @@ class OneMachine {
     }
   }
 
-  /// What runs on the rank behind I k of this stage, beside its W's: I and W up to it, and all of microbatches that take its place.
-  [[nodiscard]] Ticks behind_input(std::size_t s, std::size_t k) const {
+  /// The work that the rank runs after I k of this stage, without its W's: I and W up to it, and all of microbatches that take its place.
+  [[nodiscard]] Ticks after_input(std::size_t s, std::size_t k) const {
     const Share& share = shares_[s];
     const std::size_t rest = problem_.microbatches - k;
     const std::size_t come = rest > slots_[s] ? rest - slots_[s] : 0;
-    return times(rest, share.back_to) - work(s).input + times(come, share.forward_from + share.back_behind);
+    return times(rest, share.back_to) - work(s).input + times(come, share.forward_from + share.back_later);
   }
 
   void find_tails(std::size_t k) {
@@ -136,7 +136,7 @@ class OneMachine {
       const Ticks end = -problem_.origin[work(s).rank];
       const bool last = k + 1 == m;
       tail_.at(s, kW, k) = times(m - k - 1, work(s).weight) + end;
-      Ticks tail = std::max(end + behind_input(s, k), work(s).weight + tail_.at(s, kW, k));
+      Ticks tail = std::max(end + after_input(s, k), work(s).weight + tail_.at(s, kW, k));
       if (s > 0)
         tail = std::max(tail, work(s - 1).gradient_delay + work(s - 1).input + tail_.at(s - 1, kI, k));
       if (!last) tail = std::max(tail, work(s).input + tail_.at(s, kI, k + 1));

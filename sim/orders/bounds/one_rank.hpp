@@ -1,6 +1,6 @@
 #pragma once
 
-// What one rank cannot do better than, whatever the others do.
+// A lower bound on the end of one rank, whatever the others do.
 
 #include <queue>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What several bounds ask: chains of data dependencies around the ops of a stage, and how much work a limit lets stand at once.
+// Figures that several bounds use: chains of data dependencies around the ops of a stage, and the work under way that a limit allows.
 
 #include <cstddef>
 #include <functional>
@@ -27,7 +27,7 @@ struct StageChain {
 struct Parts {
   const Problem& problem;
   std::vector<StageChain> chains;                  ///< [stage]
-  const std::function<bool()>* stopped = nullptr;  ///< as best_bound() has it; null: nobody stops it
+  const std::function<bool()>* stopped = nullptr;  ///< as best_bound() has it; null: it is never stopped
 
   [[nodiscard]] bool is_stopped() const { return stopped != nullptr && (*stopped)(); }
 
@@ -53,7 +53,7 @@ struct Parts {
     for (const std::size_t stage : stages_of(rank)) sum += of(problem.stages[stage]);
     return sum * static_cast<Wide>(problem.microbatches);
   }
-  /// Whether the rank may hold what all its forwards take at once.
+  /// True if the rank may hold what all its forwards take at once.
   [[nodiscard]] bool holds_all(std::size_t rank) const {
     return problem.limit[rank] == kNoLimit ||
            all(rank, [](const StageWork& work) { return Wide{work.held}; }) <= problem.limit[rank];
@@ -62,14 +62,14 @@ struct Parts {
   /// this one as well.
   [[nodiscard]] std::size_t slots(std::size_t stage) const;
   /// How many may have begun a stage while the I of the rank's last stage of theirs is not over, at most m: the oldest of them holds the
-  /// rank's stages behind this one too, now or later.
+  /// rank's later stages too, now or later.
   [[nodiscard]] std::size_t young(std::size_t stage) const;
-  /// What stands between I and the F that takes its place, beside the end of I: min(W, I) where the bytes that `slots` leave do not hold
+  /// The time between I and the F that takes its place: min(W, I) where the bytes that `slots` leave do not hold
   /// what one W waits with, else 0.
   [[nodiscard]] Ticks slot_delay(std::size_t stage) const;
 
  private:
-  /// What a microbatch at this stage holds of the rank's stages up to it.
+  /// The bytes that a microbatch at this stage holds of the rank's stages up to it.
   [[nodiscard]] Wide held_up_to(std::size_t stage) const;
   /// How many of those fit in `left`, at most m.
   [[nodiscard]] std::size_t places(std::size_t stage, Wide left) const;

@@ -7,14 +7,14 @@
 namespace pipeloom::orders {
 namespace {
 
-/// What a rank has to do for `count` microbatches at stages from `stage` on, and where this begins.
+/// The work of a rank for `count` microbatches at stages from `stage` on, and where this begins.
 struct Deeper {
   std::size_t first = 0;  ///< of its stages
   Wide work = 0;          ///< F and I of one microbatch
 };
 
-/// From the start of a stage's first F to the end of its I `behind` microbatches later, at least.
-Wide way_of(const Parts& parts, std::size_t stage, Wide behind, const std::vector<Deeper>& deeper) {
+/// From the start of a stage's first F to the end of its I `later` microbatches after it, at least.
+Wide way_of(const Parts& parts, std::size_t stage, Wide later, const std::vector<Deeper>& deeper) {
   Wide best = parts.life(stage);
   const Wide start = parts.chains[stage].forward_head;
   const auto back = [&](std::size_t from) {  // from the end of I there to the end of I here
@@ -24,9 +24,9 @@ Wide way_of(const Parts& parts, std::size_t stage, Wide behind, const std::vecto
   for (std::size_t s = stage; s < parts.problem.stages.size(); ++s) {
     const StageWork& work = parts.problem.stages[s];
     const Wide around = parts.chains[s].forward_head - start + back(s);
-    best = std::max(best, around + parts.life(s) + behind * std::max(work.forward, work.input));
+    best = std::max(best, around + parts.life(s) + later * std::max(work.forward, work.input));
     const Deeper& rank = deeper[work.rank];
-    if (rank.first == s) best = std::max(best, around + (behind + 1) * rank.work);
+    if (rank.first == s) best = std::max(best, around + (later + 1) * rank.work);
   }
   return best;
 }

@@ -45,8 +45,8 @@ Wide idle_of(const Parts& parts, std::size_t rank) {
     forwards.push_back({parts.problem.stages[stage].forward, parts.problem.stages[stage].held});
   const Wide fit = most_work(std::move(forwards), parts.problem.microbatches, parts.problem.limit[rank]);
   const Wide before = std::max<Wide>(0, parts.chains[last].input_head - parts.start(rank) - fit);
-  const Wide behind = parts.chains[last].forward_tail + parts.problem.origin[rank];
-  const Wide after = std::max<Wide>(0, behind - most_left(parts, rank));
+  const Wide tail = parts.chains[last].forward_tail + parts.problem.origin[rank];
+  const Wide after = std::max<Wide>(0, tail - most_left(parts, rank));
   return parts.holds_all(rank) ? std::max(before, after) : before + after;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 /// Ops that could be timed while the problem of a design is made.
 constexpr std::int64_t kProblemWork = 1000;
-/// What first policies may take of the work.
+/// The share of the work that first policies may take.
 constexpr double kFirstShare = 0.2;
 /// A round of annealing: with how many chains, from the best and repeated where there are fewer, with which part of the work, and the
 /// temperatures to begin with, in turn, as shares of the value: some problems want more heat than others.
@@ -29,19 +29,19 @@ struct Round {
 constexpr std::array<Round, 2> kRounds = {{{.least = 4, .most = 12, .share = 0.5, .heats = {0.005, 0.015}},
                                            {.least = 4, .most = 4, .share = 0.3, .heats = {0.003, 0.003}}}};
 
-/// Where the best of a round takes so many times as long as the rival, no round follows: later ones are colder, and gain less.
+/// Where the best of a round takes this many times as long as the rival, no round follows: later ones are colder, and gain less.
 constexpr double kFar = 1.01;
 
 /// Problems are shared between designs that differ in less.
 using ProblemPtr = std::shared_ptr<const Problem>;
 
-/// A design, the policy of its order, and what that comes to.
+/// A design, the policy of its order, and its result.
 struct Played {
   Design design;
   Policy policy;
   ProblemPtr problem;
   ProblemPtr played = nullptr;  ///< the same for the player, eased()
-  EntryRun run = {};            ///< what comes of it
+  EntryRun run = {};            ///< its result
 };
 
 bool is_better_played(const Played& a, const Played& b) {

@@ -17,7 +17,7 @@
 
 namespace pipeloom::orders {
 
-/// What is on which stage and rank.
+/// Which layers are on which stage, and which stages on which rank.
 struct Design {
   std::vector<int>
       layers;  ///< [stage]; the first and the last may have none, where they have work all the same
@@ -35,7 +35,7 @@ struct Design {
 using ProblemOf = std::function<std::optional<Problem>(const Design&)>;
 
 struct DesignOptions {
-  /// What may change.
+  /// The parts of a design that may change.
   bool layers = true;  ///< which stage has how many
   bool ranks = true;   ///< which rank has which stage
   bool stages = true;  ///< how many there are, where layers and ranks may change

@@ -21,23 +21,23 @@ LayerWork layer_work(const Design& design, const ProblemOf& problem_of) {
   const auto other = problem_of(moved);
   if (!problem || !other) return out;
   out.layer = std::abs(other->stages[1].work() - problem->stages[1].work());
-  const auto besides = [&](std::size_t s) {
+  const auto extra = [&](std::size_t s) {
     return std::max<Ticks>(0, problem->stages[s].work() - out.layer * design.layers[s]);
   };
-  out.first = besides(0);
-  out.last = besides(stages - 1);
-  out.other = besides(1);
-  for (std::size_t s = 2; s + 1 < stages; ++s) out.other = std::min(out.other, besides(s));
+  out.first = extra(0);
+  out.last = extra(stages - 1);
+  out.other = extra(1);
+  for (std::size_t s = 2; s + 1 < stages; ++s) out.other = std::min(out.other, extra(s));
   return out;
 }
 
 Ticks least_rank_work(const LayerWork& work, const Deal& deal) {
   const auto stages = static_cast<Ticks>(deal.stages);
   const auto ranks = static_cast<Ticks>(deal.ranks);
-  // Layers that a rank has room for besides one end or both; below 0 where that alone is too much.
+  // Layers that a rank has room for with one end or both; below 0 where that alone is too much.
   const auto room = [&](Ticks most, Ticks ends, Ticks count) {
-    const Ticks besides = ends + std::max<Ticks>(0, stages - count) * work.other;
-    return besides > most ? Ticks{-1} : (most - besides) / work.layer;
+    const Ticks fixed = ends + std::max<Ticks>(0, stages - count) * work.other;
+    return fixed > most ? Ticks{-1} : (most - fixed) / work.layer;
   };
   const auto fit_on_one = [&](Ticks most) {
     const Ticks both = room(most, work.first + work.last, 2);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What no design of a model whose layers are alike can go below, wherever its layers and stages are and whatever its order.
+// A lower bound on every design of a model whose layers are alike, wherever its layers and stages are and whatever its order.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pipeloom::orders {
 
-/// What passes of a microbatch take: of a layer, and of a stage besides its layers.
+/// Times of the passes of a microbatch: of a layer, and of a stage without its layers.
 struct LayerWork {
   Ticks layer = 0;  ///< 0: not known
   Ticks first = 0;  ///< the first stage
@@ -23,7 +23,7 @@ struct LayerWork {
 /// Where the first and the last stage are.
 enum class Ends : std::uint8_t { OneRank, TwoRanks, Anywhere };
 
-/// What is dealt to ranks.
+/// The layers and ends that are dealt to ranks.
 struct Deal {
   int layers = 0;
   std::size_t ranks = 1;   ///< more than one, but for ends on one rank

@@ -64,7 +64,7 @@ bool cut_stage(Design& design, Policy& policy, std::size_t ranks, std::size_t mo
   return true;
 }
 
-/// A stage and the one behind it, on the rank of the first.
+/// A stage and the next, on the rank of the first.
 bool join_stages(Design& design, Policy& policy, Random& random) {
   if (design.layers.size() < 2) return false;
   const std::size_t stage = random.below(design.layers.size() - 1);
@@ -78,7 +78,7 @@ bool join_stages(Design& design, Policy& policy, Random& random) {
   return true;
 }
 
-/// A stage, or one with some behind it, gets what `other` makes of what the first has.
+/// A stage, or one with some after it, gets what `other` makes of what the first has.
 template <class Other>
 void change_some(std::vector<std::uint8_t>& of_stages, Random& random, const Other& other) {
   const std::size_t stages = of_stages.size();
@@ -102,7 +102,7 @@ void change_recomputes(Design& design, std::size_t ways, Random& random) {
   });
 }
 
-/// What some stages hold goes to the host or no longer does.
+/// The activations of some stages go to the host or no longer do.
 void change_copied(Design& design, Random& random) {
   design.copied.resize(design.layers.size());
   change_some(design.copied, random, [](std::uint8_t now) { return static_cast<std::uint8_t>(1 - now); });
@@ -134,7 +134,7 @@ void change_rank_policy(RankPolicy& rank, bool pairs, Random& random) {
   if (what > 2) rank.partner = std::max(0, random.between(-50, 200));
 }
 
-/// One more or less under way, on a run of stages or all behind one.
+/// One more or less under way, on a run of stages or all after one.
 void change_stage_policy(std::vector<StagePolicy>& stages, std::int32_t microbatches, Random& random) {
   const std::size_t first = random.below(stages.size());
   const std::size_t length = random.below(3) == 0 ? stages.size() : 1 + random.below(2);
@@ -153,7 +153,7 @@ void change_policy(Policy& policy, const Problem& problem, Random& random) {
     change_stage_policy(policy.stages, static_cast<std::int32_t>(problem.microbatches), random);
 }
 
-/// Of a hundred changes so many are of a kind; the rest change the policy.
+/// Changes of each kind in a hundred; the rest change the policy.
 constexpr std::size_t kLayerMoves = 45;
 constexpr std::size_t kRankMoves = 15;
 constexpr std::size_t kStageMoves = 6;

@@ -8,7 +8,7 @@
 
 namespace pipeloom::orders {
 
-/// What a change was about: where only policy or copying changed, the problem is the same.
+/// The kind of a change: where only policy or copying changed, the problem is the same.
 enum class Changed : std::uint8_t { Nothing, Policy, Copying, Design };
 
 /// Changes design or policy, or leaves both where what was drawn cannot be done.

@@ -18,7 +18,7 @@ struct Needs {
   std::vector<Bytes> surplus;
 };
 
-void put_weights_behind_inputs(Problem& problem) {
+void put_weights_after_inputs(Problem& problem) {
   const Needs needs(problem);
   for (StageWork& stage : problem.stages)
     if (stage.again > 0 && needs.held[stage.rank] + needs.surplus[stage.rank] > problem.limit[stage.rank])
@@ -35,7 +35,7 @@ Problem eased(const Problem& problem, std::int32_t room) {
     largest[stage.rank] = std::max(largest[stage.rank], stage.held);
     stage.held = 0;
   }
-  put_weights_behind_inputs(out);
+  put_weights_after_inputs(out);
   const Needs needs(out);
   for (std::size_t rank = 0; rank < out.ranks(); ++rank) {
     if (out.limit[rank] == kNoLimit || largest[rank] == 0) continue;

@@ -78,7 +78,7 @@ class Changer {
     return true;
   }
 
-  /// Whether no op of the word stands in front of one of the same microbatch that it waits for, as far as that is on its rank: what is found here
+  /// True if no op of the word comes before one of the same microbatch that it waits for, as far as that is on its rank: what is found here
   /// need not be timed.
   bool can_run(const std::vector<Entry>& word) {
     const std::size_t chunks = problem_.stages_of[rank_].size();
@@ -124,7 +124,7 @@ class Changer {
     return true;
   }
 
-  /// An F or I with the next or last of the other kind within reach, and a W behind, as a pair in the place of either.
+  /// An F or I with the next or last of the other kind within reach, and a W after it, as a pair in the place of either.
   bool join(std::vector<Entry>& word, Place place) {
     constexpr std::size_t kReach = 6;
     const Pass pass = pass_of(word[place.at].first);

@@ -80,7 +80,7 @@ EntryTimes::EntryTimes(const Problem& problem)
       is_copied_(problem.stages.size() * problem.microbatches),
       forward_at_(is_copied_.size()),
       loaded_(is_copied_.size()),
-      loaded_behind_(is_copied_.size(), kNoPlace) {
+      loaded_after_(is_copied_.size(), kNoPlace) {
   for (const auto& stages : problem.stages_of) letters_ = std::max(letters_, 3 * stages.size());
   row_at_.resize(problem.ranks() * letters_);
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
@@ -128,7 +128,7 @@ void EntryTimes::restart(std::int32_t prefetch) {
   std::ranges::fill(count_, 0);
 }
 
-/// Which passes of a rank go, and where their reloads stand.
+/// Which passes of a rank go, and the places of their reloads.
 void EntryTimes::plan(std::size_t rank, std::int32_t prefetch) {
   const auto& stages = problem_.stages_of[rank];
   if (std::ranges::none_of(stages, [&](std::size_t s) { return problem_.stages[s].is_copied; })) return;
@@ -197,7 +197,7 @@ bool EntryTimes::wait_for(std::size_t at, Arrival& arrival) {
   const auto delay = [&](Ticks time, Place cause) {
     if (time >= arrival.time) arrival = {time, cause};
   };
-  if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_behind_[pass]);
+  if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_after_[pass]);
   const Ticks again = is_input ? problem_.stages[stage].again : 0;
   if (again > 0) {
     RankState& state = ranks_[row.rank];
@@ -232,7 +232,7 @@ void EntryTimes::finish(std::size_t at, const Times& times) {
   state.stream_changes.push_back({state.stream, -work.held});
 }
 
-/// Of all that stand in front of this place of the queue, when what is in front of them has ended.
+/// Of all that come before this place of the queue, when what is in front of them has ended.
 void EntryTimes::issue_loads(RankState& state, std::size_t in_queue, Ticks clock) {
   for (; state.load < state.loads.size() && state.loads[state.load].place == in_queue; ++state.load) {
     const Load& load = state.loads[state.load];
@@ -241,8 +241,8 @@ void EntryTimes::issue_loads(RankState& state, std::size_t in_queue, Ticks clock
     state.stream_changes.push_back({start, work.held});
     state.stream = start + work.reload;
     loaded_[load.pass] = state.stream;
-    const std::size_t behind = state.at + in_queue - state.in_queue;
-    loaded_behind_[load.pass] = behind == 0 ? kNoPlace : Place{work.rank, behind - 1};
+    const std::size_t place = state.at + in_queue - state.in_queue;
+    loaded_after_[load.pass] = place == 0 ? kNoPlace : Place{work.rank, place - 1};
   }
 }
 
@@ -254,7 +254,7 @@ double EntryTimes::over_limit(std::size_t rank) const {
   Bytes held = 0;
   Bytes most = 0;
   while (!by_ops.empty() || !by_copies.empty()) {
-    // What is given back at a time is there for what is taken then.
+    // Memory that is given back at a time is there for what is taken then.
     const Ticks time = std::min(by_ops.empty() ? kMaxTicks : by_ops.front().time,
                                 by_copies.empty() ? kMaxTicks : by_copies.front().time);
     held += take(by_ops, time) + take(by_copies, time);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What orders come to whose ranks run entries: ops alone or in overlapped pairs, copies to the host and back beside them, R in front. Exact, as the engine
+// Times and peaks of orders whose ranks run entries: ops alone or in overlapped pairs, copies to the host and back beside them, R in front. Exact, as the engine
 // has it (docs/model.md, sections 2 and 6).
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace pipeloom::orders {
 
 inline constexpr Letter kAlone = 0xFF;
 
-/// What a rank does next: an op, or an F and an I with its W as one overlapped pair.
+/// The next entry of a rank: an op, or an F and an I with its W as one overlapped pair.
 struct Entry {
   Letter first = 0;       ///< the op, or the F of a pair
   Letter input = kAlone;  ///< the I of a pair
@@ -37,15 +37,15 @@ struct EntryRun {
   /// The largest share by which a rank is over its limit at some time; 0 where all keep theirs.
   double over_limit = 0;
 
-  /// What a search makes small, where it may be over a limit on its way.
+  /// The value that a search makes small, where it may be over a limit on its way.
   [[nodiscard]] double energy() const;
 };
 
-/// Whether there is an order, and one that fits.
+/// True if there is an order, and one that fits.
 enum class Standing : std::uint8_t { Fits, Over, None };
 
 [[nodiscard]] Standing standing_of(const EntryRun& run);
-/// What fits before what does not.
+/// Results that fit come first.
 [[nodiscard]] bool is_better(const EntryRun& a, const EntryRun& b);
 
 /// Times entries of one problem; keeps its memory between plays. REQUIRES: a problem whose backwards are cut, and that has no pairs where forwards run
@@ -55,18 +55,18 @@ class EntryTimes {
   /// `problem` must outlive it.
   explicit EntryTimes(const Problem& problem);
 
-  /// What they come to where reloads are issued so many entries ahead; nothing where they hang. O(ops).
+  /// Their result where reloads are issued that number of entries ahead; nothing where they hang. O(ops).
   [[nodiscard]] std::optional<EntryRun> play(const Entries& entries, std::int32_t prefetch);
 
   [[nodiscard]] std::size_t length(std::size_t rank) const { return times_[rank].size(); }
-  /// One longest chain of entries of the last play, as Retimer::critical_chain. Where a reload came late, what it was issued behind is on the chain.
+  /// One longest chain of entries of the last play, as Retimer::critical_chain. Where a reload came late, the entry that it was issued after is on the chain.
   template <class Choose>
   void critical_chain(std::vector<Place>& out, const Choose& choose) const;
 
  private:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   static constexpr Place kNoPlace{.rank = kNowhere, .at = 0};
-  /// A reload, and the place in its rank's queue that it stands in front of. There an R and its I have a place each.
+  /// A reload, and the place in its rank's queue before which it is issued. There an R and its I have a place each.
   struct Load {
     std::size_t place = 0;
     std::size_t stage = 0;
@@ -93,7 +93,7 @@ class EntryTimes {
     Ticks start = 0;
     Ticks end = 0;
     Place cause =
-        kNoPlace;  // of an entry of another rank, or one that a late reload was issued behind, that it waited for
+        kNoPlace;  // of an entry of another rank, or one that a late reload was issued after, that it waited for
   };
   struct Arrival {
     Ticks time = 0;
@@ -129,7 +129,7 @@ class EntryTimes {
   std::vector<std::uint8_t> is_copied_;    // [pass]
   std::vector<std::size_t> forward_at_;    // [pass]: place of its F in the queue
   std::vector<Ticks> loaded_;              // [pass]: end of its reload
-  std::vector<Place> loaded_behind_;       // [pass]: what its reload was issued behind
+  std::vector<Place> loaded_after_;        // [pass]: the entry that its reload was issued after
   std::vector<std::size_t> ready_;
   Ticks value_ = 0;
 };
@@ -150,7 +150,7 @@ void EntryTimes::critical_chain(std::vector<Place>& out, const Choose& choose) c
   }
 }
 
-/// What the order comes to with its pairs and copies.
+/// The result of the order with its pairs and copies.
 [[nodiscard]] std::optional<EntryRun> run_entries(const Problem& problem, const Order& order,
                                                   std::int32_t prefetch);
 

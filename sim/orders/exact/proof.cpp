@@ -67,7 +67,7 @@ class Prover {
   }
   [[nodiscard]] Ticks origin(std::size_t s) const { return problem_.origin[rank(s)]; }
 
-  /// From the end of an I until the last rank behind it has ended, each counted from its origin.
+  /// From the end of an I until the last rank after it has ended, each counted from its origin.
   void find_tails() {
     tails_.resize(p_);
     for (std::size_t s = 0; s < p_; ++s) {
@@ -151,7 +151,7 @@ class Prover {
     return most;
   }
 
-  /// Behind an F stand the ways forward and back, and the rank's own I and W.
+  /// After an F come the ways forward and back, and the rank's own I and W.
   [[nodiscard]] Ticks forward_tail(std::size_t s) const {
     Ticks way = 0;
     for (std::size_t next = s + 1; next < p_; ++next)
@@ -192,7 +192,7 @@ class Prover {
     return end == kUnknown ? input_head_[s * m_ + k] + stage(s).input : end;
   }
 
-  /// Whether a state with the same ops placed was seen, everything in which is there no later. Keeps the state otherwise.
+  /// True if a state with the same ops placed was seen, everything in which is there no later. Keeps the state otherwise.
   [[nodiscard]] bool is_dominated(const State& state) {
     std::string key;
     std::vector<Ticks> times;
@@ -201,7 +201,7 @@ class Prover {
       for (const std::uint16_t done : place.done)
         key += {static_cast<char>(done), static_cast<char>(done >> 8U)};
       times.push_back(place.free);
-      // What has left a stage and was not taken by the next: when it can be.
+      // Microbatches that have left a stage and were not taken by the next: when they can be.
       if (s > 0)
         for (std::size_t k = place.done[kForward]; k < state.stages[s - 1].done[kForward]; ++k)
           times.push_back(std::max(place.free, state.forward_end[(s - 1) * m_ + k] + stage(s).forward_delay));

@@ -32,11 +32,11 @@ struct Proof {
   std::int64_t states = 0;          ///< looked at
 };
 
-/// Whether prove() is for such problems: one stage on each rank, none of which keeps more behind I than before, at most kMostProven ops.
+/// True if prove() is for such problems: one stage on each rank, none of which keeps more after I than before, at most kMostProven ops.
 [[nodiscard]] bool can_be_proven(const Problem& problem);
 inline constexpr std::size_t kMostProven = 600;
 
-/// Whether there is an order below `value`. REQUIRES: can_be_proven(problem); an order keeps the limits.
+/// True if there is an order below `value`. REQUIRES: can_be_proven(problem); an order keeps the limits.
 [[nodiscard]] Proof prove(const Problem& problem, Ticks value, const ProofOptions& options);
 
 }  // namespace pipeloom::orders

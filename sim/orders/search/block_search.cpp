@@ -52,7 +52,7 @@ constexpr double kFirstShare = 0.5;
 /// A play takes about as long as four timings.
 constexpr std::int64_t kPlay = 4;
 
-/// A block, how it is stamped, and the rules under which what comes of it is followed one after another.
+/// A block, how it is stamped, and the rules under which its order is followed one after another.
 struct Recipe {
   Block block = {};
   Stamping stamping = {};
@@ -89,7 +89,7 @@ class Maker {
     return stamped(problem_, recipe.block, recipe.stamping);
   }
 
-  /// The recipe's order as it stands.
+  /// The recipe's order, unchanged.
   Made as_stamped(const Recipe& recipe, const Order& order) {
     (void)follower_.play(order, freedom_of({.in_turn = true}));
     return taken({.block = recipe.block, .stamping = recipe.stamping});
@@ -137,7 +137,7 @@ class Maker {
             .free_weights = rule.free_weights,
             .weight_patience = rule.weight_patience};
   }
-  /// What the follower has come to.
+  /// The result of the follower.
   Made taken(Recipe recipe) {
     const double pace = std::max(follower_.pace(), static_cast<double>(least_pace_));
     Made made{
@@ -238,7 +238,7 @@ class BlockSearch {
     return static_cast<std::size_t>(kFirstShare * static_cast<double>(chain_.allowed()) / cost);
   }
 
-  /// Of so many recipes as many as there is work for, from all over the list.
+  /// Of all recipes the number that there is work for, from all over the list.
   void thin_out(std::vector<Recipe>& recipes) const {
     const std::size_t most = most_at_first();
     if (recipes.size() <= most) return;

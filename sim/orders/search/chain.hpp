@@ -10,7 +10,7 @@
 
 namespace pipeloom::orders {
 
-/// What all chains of a search know. A chain that reaches the bound says after how much work; the others go on until they have done as
+/// State that all chains of a search share. A chain that reaches the bound says after how much work; the others go on until they have done as
 /// much, so that which of them wins does not depend on how fast each ran.
 struct Shared {
   Ticks bound = 0;
@@ -37,12 +37,12 @@ class Chain {
 
   Random random;
 
-  /// Whether to go on. Call it after each step with the ops that it timed.
+  /// True if the chain may go on. Call it after each step with the ops that it timed.
   [[nodiscard]] bool spend(std::int64_t ops) {
     done_ += ops;
     return done_ < allowed_ && done_ < shared_->enough.load(std::memory_order_relaxed) && !is_stopped();
   }
-  /// Whether the caller wants no more.
+  /// True if the caller wants no more.
   [[nodiscard]] bool is_stopped() const { return shared_->stop.load(std::memory_order_relaxed); }
   /// An order of this value was found.
   void reached(Ticks value) {

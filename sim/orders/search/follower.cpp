@@ -14,7 +14,7 @@ Follower::Follower(const Problem& problem)
       started_(rows_.size()),
       ranks_(problem.ranks()),
       words_(problem.ranks()),
-      behind_(problem.ranks()),
+      next_(problem.ranks()),
       end_(problem.num_ops()),
       seen_(3 * kMaxChunks) {
   out_.words.resize(problem.ranks());
@@ -31,9 +31,9 @@ void Follower::restart(const Order& order) {
     words_[rank] = order.words[rank];
     if (freedom_->free_weights)
       std::erase_if(words_[rank], [](Letter letter) { return pass_of(letter) == kWeight; });
-    auto& behind = behind_[rank];
-    behind.resize(words_[rank].size());
-    for (std::uint32_t i = 0; i < behind.size(); ++i) behind[i] = i + 1;
+    auto& next = next_[rank];
+    next.resize(words_[rank].size());
+    for (std::uint32_t i = 0; i < next.size(); ++i) next[i] = i + 1;
     out_.words[rank].clear();
     events_.emplace(0, rank);
   }
@@ -41,16 +41,16 @@ void Follower::restart(const Order& order) {
 
 std::vector<Ticks> Follower::latest_starts() const {
   std::vector<Ticks> starts(end_.size());
-  std::vector<Ticks> behind(ranks_.size());  // [rank]: when what comes behind must start
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) behind[rank] = problem_.origin[rank] + value_;
+  std::vector<Ticks> latest(ranks_.size());  // [rank]: when the op after must start
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) latest[rank] = problem_.origin[rank] + value_;
   for (std::size_t i = sequence_.size(); i-- > 0;) {
     const std::uint32_t op = sequence_[i];
     const Row& row = rows_[op / problem_.microbatches];
-    Ticks end = behind[row.rank];
+    Ticks end = latest[row.rank];
     if (row.consumer != kNoRow)
       end = std::min(end, starts[row.consumer * problem_.microbatches + op % problem_.microbatches] -
                               rows_[row.consumer].delay);
-    starts[op] = behind[row.rank] = end - row.duration;
+    starts[op] = latest[row.rank] = end - row.duration;
   }
   return starts;
 }
@@ -64,7 +64,7 @@ double Follower::pace() const {
   return static_cast<double>(end_[row + to] - end_[row + from]) / static_cast<double>(to - from);
 }
 
-/// With free weights, what a W behind an op of the row gives back, below 0.
+/// With free weights, the bytes that a W after an op of the row gives back, below 0.
 Bytes Follower::given_behind(std::size_t row) const {
   return freedom_->free_weights && row % 3 == kInput ? rows_[row + 1].at_end : 0;
 }
@@ -97,7 +97,7 @@ Ticks Follower::play(const Order& order, const Freedom& freedom) {
 }
 
 /// Candidates among the first `reach` ops that have not started, as far as one could be chosen: the first of each row, where all that it
-/// passes still has room. Free weights count as if each ran right behind its I.
+/// passes still has room. Free weights count as if each ran right after its I.
 void Follower::collect(std::size_t rank, Ticks time, std::int32_t reach) {
   candidates_.clear();
   ++collections_;
@@ -136,7 +136,7 @@ void Follower::collect(std::size_t rank, Ticks time, std::int32_t reach) {
     most = std::max(most, held + most_of_op);
     held += after;
     before = place;
-    place = behind_[rank][place];
+    place = next_[rank][place];
   }
 }
 
@@ -153,14 +153,14 @@ std::optional<Follower::Candidate> Follower::choice(std::size_t rank, Ticks now)
   return *best;
 }
 
-/// Whether the op fits beside what free weights have not given back yet.
+/// True if the op fits beside what free weights have not given back yet.
 bool Follower::has_room(std::size_t rank, const Candidate& op) const {
   const Row& row = rows_[row_at(rank, op.place)];
   const Bytes takes = std::max(row.at_start, row.at_start + row.at_end);
   return ranks_[rank].pending == 0 || takes <= problem_.limit[rank] - ranks_[rank].held;
 }
 
-/// Whether the op whose turn it is comes so soon that the next free weight stays.
+/// True if the op whose turn it is comes so soon that the next free weight stays.
 bool Follower::waits_for_turn(std::size_t rank, Ticks now) const {
   const RankState& state = ranks_[rank];
   if (candidates_.empty() || candidates_.front().due == kMaxTicks) return false;
@@ -183,7 +183,7 @@ void Follower::decide(std::size_t rank, Ticks now) {
 void Follower::start(std::size_t rank, const Candidate& op, Ticks now) {
   RankState& state = ranks_[rank];
   const Letter letter = words_[rank][op.place];
-  (op.before == kNone ? state.first : behind_[rank][op.before]) = behind_[rank][op.place];
+  (op.before == kNone ? state.first : next_[rank][op.before]) = next_[rank][op.place];
   if (freedom_->free_weights && pass_of(letter) == kInput) {
     state.weights.push_back(letter + 1U);
     state.pending -= given_behind(row_of(problem_, rank, letter));

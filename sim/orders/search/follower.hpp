@@ -20,7 +20,7 @@ struct Freedom {
   std::vector<std::int32_t> bias;   ///< [row]: places that its ops seem further away; below 0: nearer
   std::int32_t patience =
       0;  ///< in percent of an op: a rank would rather be idle so long than take it out of turn
-  /// W run where their rank waits or needs the room, in the order of their I, wherever they stand in the order that is followed.
+  /// W run where their rank waits or needs the room, in the order of their I, wherever they are in the order that is followed.
   bool free_weights = false;
   std::int32_t weight_patience = 100;  ///< the same of a W, for the op whose turn it is; with free_weights
   /// [3 * stage + pass, times m, + microbatch]: until when an op may be late without harm (Follower::latest_starts); empty: not at all.
@@ -38,7 +38,7 @@ class Follower {
   /// `problem` must outlive it.
   explicit Follower(const Problem& problem);
 
-  /// The value of what comes of it, which is then in words(). O(ops (reach + log ranks)). REQUIRES: the order keeps the limits and does
+  /// The value of the new order, which is then in words(). O(ops (reach + log ranks)). REQUIRES: the order keeps the limits and does
   /// not hang.
   [[nodiscard]] Ticks play(const Order& order, const Freedom& freedom);
   [[nodiscard]] const Order& words() const { return out_; }
@@ -94,10 +94,10 @@ class Follower {
   std::vector<Row> rows_;
   std::vector<std::uint32_t> started_;  // [row]
   std::vector<RankState> ranks_;
-  std::vector<std::vector<Letter>> words_;          // what is followed
-  std::vector<std::vector<std::uint32_t>> behind_;  // [rank][place]: the next that has not started
-  std::vector<Ticks> end_;                          // [op]
-  std::vector<std::uint32_t> sequence_;             // ops as they started
+  std::vector<std::vector<Letter>> words_;        // what is followed
+  std::vector<std::vector<std::uint32_t>> next_;  // [rank][place]: the next that has not started
+  std::vector<Ticks> end_;                        // [op]
+  std::vector<std::uint32_t> sequence_;           // ops as they started
   std::vector<Candidate> candidates_;
   std::vector<std::uint32_t> seen_;  // [letter]: in which collection it was last met
   std::uint32_t collections_ = 0;
@@ -108,7 +108,7 @@ class Follower {
   double mean_ = 0;
 };
 
-/// Follows the order that it has come to with ever other freedoms; `heat` as for annealing. Gives the best order met. REQUIRES: as play.
+/// Follows its latest order with ever other freedoms; `heat` as for annealing. Gives the best order met. REQUIRES: as play.
 [[nodiscard]] Best follow(const Problem& problem, const Order& from, double heat, Chain& chain);
 
 }  // namespace pipeloom::orders

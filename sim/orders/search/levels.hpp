@@ -1,10 +1,10 @@
 #pragma once
 
 // Policies for limits that hold no full warm-up: a stage takes F up to a level, a share of what its rank's limit holds, and towards the end of the
-// pipeline no more than so many for each stage from there on; an F waits for an I that is about to come.
+// pipeline no more than that number for each stage from there on; an F waits for an I that is about to come.
 //
 // Round trips say how many microbatches a stage would need to be busy all the time; where memory holds fewer, they keep the first stages full and starve
-// those behind, at which levels come out a tenth shorter.
+// those after it, at which levels are a tenth shorter.
 
 #include <span>
 
@@ -24,11 +24,11 @@ struct Level {
 struct Levels {
   Level first = {};    ///< of a rank's first chunk
   Level last = {};     ///< of its last one; chunks between lie between. A single chunk is the first
-  int extra_cap = -1;  ///< so many more than the level are never taken; below 0: as many as memory holds
+  int extra_cap = -1;  ///< no more than this above the level are taken; below 0: as many as memory holds
   RankPolicy rank = {};
 };
 
-/// Whether some rank's limit does not hold a microbatch for each stage from one of its own on, as 1F1B's warm-up does.
+/// True if some rank's limit does not hold a microbatch for each stage from one of its own on, as 1F1B's warm-up does.
 [[nodiscard]] bool is_tight(const Problem& problem);
 
 [[nodiscard]] Policy policy_of(const Problem& problem, const Levels& levels);

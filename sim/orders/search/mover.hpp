@@ -10,7 +10,7 @@
 
 namespace pipeloom::orders {
 
-/// Where something stands in a rank's word.
+/// A place in a rank's word.
 struct Place {
   std::size_t rank = 0;
   std::size_t at = 0;
@@ -23,7 +23,7 @@ struct Move {
   std::size_t to = 0;
 };
 
-/// A move of what stands on the chain: out of its block (neighbours of the chain on one rank), within it, or a little way.
+/// A move of an op on the chain: out of its block (neighbours of the chain on one rank), within it, or a little way.
 /// `Times` has critical_chain(out, choose), which writes places from the end to the start, and length(rank).
 template <class Times>
 class Mover {

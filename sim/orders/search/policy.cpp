@@ -9,7 +9,7 @@ Ticks percent_of(Ticks duration, std::int32_t percent) {
   return duration / 100 * percent + duration % 100 * percent / 100;
 }
 
-/// What an I takes more than it gives back.
+/// Bytes that an I takes beyond what it gives back.
 Bytes surplus_of(const StageWork& work) {
   return std::max<Bytes>(work.kept - work.held, 0);
 }
@@ -64,7 +64,7 @@ std::optional<Ticks> Player::play(const Policy& policy) {
   return value;
 }
 
-/// Whether the oldest microbatch that is not through all chunks could still get through when everything that is has drained: what the
+/// True if the oldest microbatch that is not through all chunks could still get through when everything that is has drained: what the
 /// unfinished ones hold, one more F of `chunk` included, and what that oldest one still has to take fit together.
 bool Player::keeps_room(std::size_t rank, std::size_t chunk) const {
   const auto& stages = problem_.stages_of[rank];
@@ -203,12 +203,12 @@ void Player::start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now) {
     state.free = now + work.forward;
     state.held += work.held;
     forward_end_[row + static_cast<std::size_t>(counts.forwards++)] = state.free;
-    learn_behind_forward(stage);
+    learn_after_forward(stage);
   } else if (pass == kInput) {
     state.free = now + work.input;
     state.held += work.kept - work.held;
     input_end_[row + static_cast<std::size_t>(counts.inputs++)] = state.free;
-    learn_behind_input(stage);
+    learn_after_input(stage);
   } else {
     state.free = now + work.weight;
     state.held -= work.kept;
@@ -220,13 +220,13 @@ void Player::start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now) {
 }
 
 /// Arrivals that the start of an F of the stage, or of an I, makes known.
-void Player::learn_behind_forward(std::size_t stage) {
+void Player::learn_after_forward(std::size_t stage) {
   learn_forward(stage);
   if (stage + 1 < problem_.stages.size()) learn_forward(stage + 1);
   if (stage + 1 == problem_.stages.size()) learn_input(stage);
 }
 
-void Player::learn_behind_input(std::size_t stage) {
+void Player::learn_after_input(std::size_t stage) {
   learn_input(stage);
   if (stage > 0) learn_input(stage - 1);
 }
@@ -243,8 +243,8 @@ void Player::start_pair(std::size_t rank, std::size_t forward_chunk, std::size_t
   forward_end_[f * problem_.microbatches + static_cast<std::size_t>(counts_[f].forwards++)] = state.free;
   input_end_[b * problem_.microbatches + static_cast<std::size_t>(counts_[b].inputs++)] = state.free;
   ++counts_[b].weights;
-  learn_behind_forward(f);
-  learn_behind_input(b);
+  learn_after_forward(f);
+  learn_after_input(b);
   for (const Letter next :
        {letter(forward_chunk, kForward), letter(input_chunk, kInput), letter(input_chunk, kWeight)})
     word.push_back(next);

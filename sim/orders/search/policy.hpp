@@ -87,8 +87,8 @@ class Player {
   [[nodiscard]] Ticks next_arrival(std::size_t rank, bool inputs_only) const;
   [[nodiscard]] bool blocked_by_memory(std::size_t rank, Ticks now) const;
   void start(std::size_t rank, std::size_t chunk, Pass pass, Ticks now);
-  void learn_behind_forward(std::size_t stage);
-  void learn_behind_input(std::size_t stage);
+  void learn_after_forward(std::size_t stage);
+  void learn_after_input(std::size_t stage);
   void learn_forward(std::size_t stage);
   void learn_input(std::size_t stage);
 

@@ -56,7 +56,7 @@ std::int32_t shared_cap(const Problem& problem, const std::vector<Ticks>& trips,
 enum class Counts : std::uint8_t {
   Fits,    ///< as many F as end before the first I can come
   Trips,   ///< how long its microbatches are away, at some pace
-  Depths,  ///< how many stages are behind it: a share of what the rank's limit holds, as the warm-ups of ZB-H1 and ZB-H2 fall
+  Depths,  ///< how many stages come after it: a share of what the rank's limit holds, as the warm-ups of ZB-H1 and ZB-H2 fall
 };
 
 struct Guess {

@@ -48,7 +48,7 @@ Retimer::Id Retimer::producer_of(Id op) const {
   return from == kNoRow ? kNone : from * microbatches_ + (op - static_cast<Id>(row) * microbatches_);
 }
 
-/// Whether `op` and `other` of one rank may stand either way round: not two of a row, not one that waits for the other, not an I before
+/// True if `op` and `other` of one rank may be in either order: not two of a row, not one that waits for the other, not an I before
 /// its F.
 bool Retimer::may_pass(Id op, Id other) const {
   const std::size_t row = row_of(op);
@@ -132,7 +132,7 @@ void Retimer::restore() {
   saved_.clear();
 }
 
-/// Where each rank's ops stand that the change can reach: those that did not start before the last op that stands as it did ends.
+/// Places of each rank's ops that the change can reach: those that did not start before the last op that keeps its place ends.
 void Retimer::place_cursors(std::size_t rank, std::size_t first) {
   const Ticks from = first == 0 ? 0 : end_[words_[rank][first - 1]];
   for (std::size_t r = 0; r < words_.size(); ++r) {

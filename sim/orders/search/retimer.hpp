@@ -1,6 +1,6 @@
 #pragma once
 
-// One order under small changes: an op moves within its rank's word, and only what stands behind it in time is timed again.
+// One order under small changes: an op moves within its rank's word, and only the ops after it in time are timed again.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ class Retimer {
   /// `problem` must outlive it. REQUIRES: the order does not hang and keeps the limits.
   Retimer(const Problem& problem, const Order& order);
 
-  /// What value_of says of the order as it stands.
+  /// value_of() of the present order.
   [[nodiscard]] Ticks value() const { return value_; }
   /// Mean over ranks of (last end - origin).
   [[nodiscard]] double mean_lateness() const { return mean_; }
@@ -28,7 +28,7 @@ class Retimer {
   void critical_chain(std::vector<Place>& out, const Choose& choose) const;
 
   /// Moves the op at `from` to `to` on the same rank, those between by one the other way. False, and nothing has changed, where it may not
-  /// pass what stands between, the limit does not hold, or the order would hang. Then accept() or undo() is called.
+  /// pass the ops between, the limit does not hold, or the order would hang. Then accept() or undo() is called.
   [[nodiscard]] bool move(std::size_t rank, std::size_t from, std::size_t to);
   void undo();
 

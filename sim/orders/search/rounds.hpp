@@ -16,11 +16,11 @@ class Rounds {
   using Body = std::function<void(std::size_t, Chain&)>;
 
   /// `progress`: asked now and then with the least value noted, kMaxTicks before there is one; false ends this round and leaves out all
-  /// behind it. May be empty. It must outlive the rounds.
+  /// after it. May be empty. It must outlive the rounds.
   Rounds(std::uint64_t seed, int threads, const std::function<bool(Ticks)>& progress)
       : seed_(seed), threads_(threads), progress_(progress) {}
 
-  /// Runs body(i, chain) for so many chains on the threads, each of which may do so much work.
+  /// Runs body(i, chain) for `count` chains on the threads, each of which may do its share of the work.
   void run(std::size_t chains, std::int64_t work, const Body& body);
   /// A value that an order has. Chains may say so at once.
   void note(Ticks value);

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 /// Op k of row i has id i * m + k.
 struct Row {
   Ticks duration = 0;
-  Ticks delay = 0;     ///< behind the end of what it waits for
+  Ticks delay = 0;     ///< after the end of the op that it waits for
   Bytes at_start = 0;  ///< taken
   Bytes at_end = 0;    ///< taken after it, usually negative
   std::uint32_t rank = 0;

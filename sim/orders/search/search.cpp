@@ -30,12 +30,12 @@ struct Shares {
 constexpr Shares kOneStage = {0.5, 0.25, 0.5};
 /// Where ranks have several stages, policies come less close to the best order.
 constexpr Shares kSeveralStages = {0.25, 0.25, 0.75, 2};
-/// Where blocks have given orders to begin with, policies hardly ever come to better ones.
+/// Where blocks have given orders to begin with, policies hardly ever find better ones.
 constexpr Shares kBehindBlocks = {0, 0.5, 0.75, 2};
-/// Shares of the work that proofs take, before policies are searched and behind annealing: one in so many.
+/// Shares of the work that proofs take, before policies are searched and after annealing: one part in this number.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
-/// search_in_two(): the first has one part in so many.
+/// search_in_two(): the first has one part in this number.
 constexpr std::int64_t kSmall = 16;
 
 /// `options` of a search that is a part of a whole, from `begin` to `end`.
@@ -173,7 +173,7 @@ class Search {
     const auto smaller = reduced(problem_);
     const Problem& problem = smaller ? *smaller : problem_;
     std::vector<RankedPolicy> best(kChains);
-    // What is enough for the whole says nothing of a problem with fewer microbatches.
+    // A value that is enough for the whole says nothing of a problem with fewer microbatches.
     const Ticks least = options_.runners_up > 0 || !smaller ? enough() : best_bound(*smaller).value;
     run_chains(kChains, least, work_of(shares_.policies), shares_.policies, [&](std::size_t i, Chain& chain) {
       RankedPolicy first = policies_[i % policies_.size()];

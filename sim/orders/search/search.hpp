@@ -39,15 +39,15 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   int threads = 1;
   /// How many other orders of nearly the best value to keep. With any the search does all of its work, though an order be proven the best: what
-  /// is sought then is how they differ besides.
+  /// is sought then is how else they differ.
   std::size_t runners_up = 0;
-  /// A value at which nothing better is sought, besides the bound. Without runners-up.
+  /// A value at which nothing better is sought, other than the bound. Without runners-up.
   Ticks enough = 0;
   /// Asked now and then from the calling thread; false ends the search with what it has. May be empty.
   std::function<bool(const SearchProgress&)> progress = {};
 };
 
-/// Runners-up take at most so many times the best.
+/// Runners-up take at most this many times the best.
 inline constexpr double kNear = 1.02;
 
 struct FoundOrder {

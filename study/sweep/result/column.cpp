@@ -43,15 +43,15 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   Decimal out;
-  bool behind = false;
+  bool in_decimals = false;
   for (const char c : text) {
-    if (c == '.' && !behind) {
-      behind = true;
+    if (c == '.' && !in_decimals) {
+      in_decimals = true;
       continue;
     }
     if (c < '0' || c > '9' || out.value > kMaxFixed / 10 - 1) return std::nullopt;
     out.value = out.value * 10 + (c - '0');
-    if (behind) ++out.decimals;
+    if (in_decimals) ++out.decimals;
   }
   while (out.decimals > 0 && out.value % 10 == 0) {
     out.value /= 10;

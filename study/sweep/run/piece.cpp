@@ -98,8 +98,8 @@ Piece Pieces::at(std::uint64_t i) const {
 std::uint64_t Pieces::piece_of(std::uint64_t point) const {
   if (point >= points_) return count();
   if (first_point_.empty()) return point / size_;
-  const auto behind = std::upper_bound(first_point_.begin(), first_point_.end(), point);
-  return static_cast<std::uint64_t>(behind - first_point_.begin()) - 1;
+  const auto upper = std::upper_bound(first_point_.begin(), first_point_.end(), point);
+  return static_cast<std::uint64_t>(upper - first_point_.begin()) - 1;
 }
 
 PieceWorker::PieceWorker(Grid grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard)

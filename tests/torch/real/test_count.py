@@ -227,7 +227,7 @@ def test_an_index_behind_a_table_is_refused() -> None:
         def forward(self, ids: torch.Tensor) -> Any:
             return super().forward(torch.arange(ids.shape[1]).expand_as(ids) + V - S + 1)
 
-    with pytest.raises(pl.InputError, match="index 100 is behind the 100 rows of a table"):
+    with pytest.raises(pl.InputError, match="index 100 is outside the 100 rows of a table"):
         count(Positions([Block()]))
 
 

@@ -297,7 +297,7 @@ def _notes_of(kind: Kind) -> Iterator[str]:
     if counted.unseen:
         yield f"{what}: the work of {', '.join(counted.unseen)} cannot be seen"
     if counted.hidden_bytes > counted.kept // 100:
-        yield f"{what}: {counted.hidden_bytes:,} bytes more are alive behind the forward than autograd names"
+        yield f"{what}: {counted.hidden_bytes:,} bytes more are alive after the forward than autograd names"
     if counted.no_gradient:
         yield f"{what}: no gradient reaches {len(counted.no_gradient)} parameters, {counted.no_gradient[0]} .."
     if any(call.pairs is None for call, _ in counted.attention):

@@ -134,7 +134,7 @@ class Values(TorchDispatchMode):
         """A device would refuse an index past the last row; the meta device does not look."""
         numbers = self.of(indices)
         if numbers is not None and numbers.numel() and int(numbers.max()) >= table.shape[0]:
-            raise IndexError(f"index {int(numbers.max())} is behind the {table.shape[0]} rows of a table; a shorter seq may help")
+            raise IndexError(f"index {int(numbers.max())} is outside the {table.shape[0]} rows of a table; a shorter seq may help")
 
     def _forget_written(self, func: Any, args: Any) -> None:
         if not func._schema.is_mutable:

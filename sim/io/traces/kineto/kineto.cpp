@@ -58,7 +58,7 @@ bool take_usual_head(std::string_view& event) {
   return true;
 }
 
-/// Whether an event says something here. Most are kernels and calls, which are passed without a closer look: torch.profiler writes phase, category
+/// True if an event says something here. Most are kernels and calls, which are passed without a closer look: torch.profiler writes phase, category
 /// and name first. Of calls only passes and sends count, for gloo's own range of a send begins later.
 bool may_matter(std::string_view event) {
   std::string_view rest = event;

@@ -268,7 +268,7 @@ class KinetoRank {
     span.end = std::max(span.end, span.start);
   }
 
-  /// Whether what is left of the range of an op may hold its wait.
+  /// True if what is left of the range of an op may hold its wait.
   [[nodiscard]] WaitInside wait_of(const TraceOp& op, std::int64_t end) const {
     if (on_device_ || op.kind == OpKind::BackwardWeight) return WaitInside::None;
     if (out_.times_of == TimesOf::HostOfDevice) return WaitInside::Unknown;
