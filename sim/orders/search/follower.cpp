@@ -16,8 +16,18 @@ Follower::Follower(const Problem& problem)
       words_(problem.ranks()),
       next_(problem.ranks()),
       end_(problem.num_ops()),
-      seen_(3 * kMaxChunks) {
+      seen_(3 * std::ranges::max_element(problem.stages_of, {}, &std::vector<std::size_t>::size)->size()) {
   out_.words.resize(problem.ranks());
+  steps_.resize(problem.ranks() * seen_.size());
+  for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
+    for (std::size_t letter = 0; letter < 3 * problem.stages_of[rank].size(); ++letter) {
+      const std::size_t row = row_of(problem, rank, static_cast<Letter>(letter));
+      const Row& op = rows_[row];
+      const Bytes after = op.at_start + op.at_end;
+      const Bytes of_weight = row % 3 == kInput ? rows_[row + 1].at_end : 0;
+      steps_[rank * seen_.size() + letter] = {
+          static_cast<std::uint32_t>(row), std::max(op.at_start, after), {after, after + of_weight}};
+    }
 }
 
 void Follower::restart(const Order& order) {
@@ -64,11 +74,6 @@ double Follower::pace() const {
   return static_cast<double>(end_[row + to] - end_[row + from]) / static_cast<double>(to - from);
 }
 
-/// With free weights, the bytes that a W after an op of the row gives back, below 0.
-Bytes Follower::given_behind(std::size_t row) const {
-  return freedom_->free_weights && row % 3 == kInput ? rows_[row + 1].at_end : 0;
-}
-
 /// When the next op of the row has what it waits for; kMaxTicks where that is not known.
 Ticks Follower::arrival(std::size_t row) const {
   const std::uint32_t producer = rows_[row].producer;
@@ -102,26 +107,28 @@ void Follower::collect(std::size_t rank, Ticks time, std::int32_t reach) {
   candidates_.clear();
   ++collections_;
   const auto& word = words_[rank];
+  const auto& following = next_[rank];
+  const std::size_t free = freedom_->free_weights ? 1 : 0;
   const Bytes limit = problem_.limit[rank];
   const Bytes now = ranks_[rank].held - ranks_[rank].pending;
   Bytes held = now;
   Bytes most = held;  // of those that are passed
   std::uint32_t before = kNone;
   std::uint32_t place = ranks_[rank].first;
-  const std::size_t letters = (freedom_->free_weights ? 2 : 3) * problem_.stages_of[rank].size();
+  const std::size_t letters = (3 - free) * problem_.stages_of[rank].size();
   std::size_t met = 0;
   std::int32_t nearest = kFar;  // of those that can start now
   for (std::int32_t away = 0; away < reach && place < word.size(); ++away) {
     if (nearest <= away + least_bias_) return;
-    const std::size_t row = row_at(rank, place);
-    const Row& op = rows_[row];
-    const Bytes most_of_op = std::max(op.at_start, op.at_start + op.at_end);
-    const Bytes after = op.at_start + op.at_end + given_behind(row);
-    if (seen_[word[place]] != collections_) {
-      seen_[word[place]] = collections_;
+    const Letter letter = word[place];
+    const Step& op = step_of(rank, letter);
+    const Bytes after = op.after[free];
+    if (seen_[letter] != collections_) {
+      seen_[letter] = collections_;
+      const std::size_t row = op.row;
       const bool fits =
           away == 0 || limit == kNoLimit ||
-          (std::max<Bytes>(most_of_op, 0) <= limit - now && std::max<Bytes>(after, 0) <= limit - most);
+          (std::max<Bytes>(op.takes, 0) <= limit - now && std::max<Bytes>(after, 0) <= limit - most);
       if (fits) {
         const Ticks arrives = arrival(row);
         const bool may_be_late = !freedom_->latest.empty() && arrives != kMaxTicks;
@@ -133,10 +140,10 @@ void Follower::collect(std::size_t rank, Ticks time, std::int32_t reach) {
       }
       if (++met == letters) return;
     }
-    most = std::max(most, held + most_of_op);
+    most = std::max(most, held + op.takes);
     held += after;
     before = place;
-    place = next_[rank][place];
+    place = following[place];
   }
 }
 
@@ -147,7 +154,7 @@ std::optional<Follower::Candidate> Follower::choice(std::size_t rank, Ticks now)
     if (one.arrival <= now && (best == nullptr || one.away < best->away)) best = &one;
   if (best == nullptr) return std::nullopt;
   if (best->place == ranks_[rank].first) return *best;
-  const Ticks wait = rows_[row_at(rank, best->place)].duration * freedom_->patience / 100;
+  const Ticks wait = rows_[step_of(rank, words_[rank][best->place]).row].duration * freedom_->patience / 100;
   for (const Candidate& one : candidates_)
     if (one.away < best->away && one.due != kMaxTicks && one.due < now + wait) return std::nullopt;
   return *best;
@@ -155,16 +162,15 @@ std::optional<Follower::Candidate> Follower::choice(std::size_t rank, Ticks now)
 
 /// True if the op fits beside what free weights have not given back yet.
 bool Follower::has_room(std::size_t rank, const Candidate& op) const {
-  const Row& row = rows_[row_at(rank, op.place)];
-  const Bytes takes = std::max(row.at_start, row.at_start + row.at_end);
-  return ranks_[rank].pending == 0 || takes <= problem_.limit[rank] - ranks_[rank].held;
+  if (ranks_[rank].pending == 0) return true;
+  return step_of(rank, words_[rank][op.place]).takes <= problem_.limit[rank] - ranks_[rank].held;
 }
 
 /// True if the op whose turn it is comes so soon that the next free weight stays.
 bool Follower::waits_for_turn(std::size_t rank, Ticks now) const {
   const RankState& state = ranks_[rank];
   if (candidates_.empty() || candidates_.front().due == kMaxTicks) return false;
-  const Ticks duration = rows_[row_of(problem_, rank, state.weights[state.weights_run])].duration;
+  const Ticks duration = rows_[step_of(rank, state.weights[state.weights_run]).row].duration;
   return candidates_.front().due < now + duration * freedom_->weight_patience / 100;
 }
 
@@ -186,7 +192,8 @@ void Follower::start(std::size_t rank, const Candidate& op, Ticks now) {
   (op.before == kNone ? state.first : next_[rank][op.before]) = next_[rank][op.place];
   if (freedom_->free_weights && pass_of(letter) == kInput) {
     state.weights.push_back(letter + 1U);
-    state.pending -= given_behind(row_of(problem_, rank, letter));
+    const Step& step = step_of(rank, letter);
+    state.pending -= step.after[1] - step.after[0];
   }
   run(rank, letter, now);
 }
@@ -194,17 +201,18 @@ void Follower::start(std::size_t rank, const Candidate& op, Ticks now) {
 void Follower::start_weight(std::size_t rank, Ticks now) {
   RankState& state = ranks_[rank];
   const Letter letter = state.weights[state.weights_run++];
-  state.pending += rows_[row_of(problem_, rank, letter)].at_end;
+  state.pending += rows_[step_of(rank, letter).row].at_end;
   run(rank, letter, now);
 }
 
 void Follower::run(std::size_t rank, Letter letter, Ticks now) {
-  const std::size_t r = row_of(problem_, rank, letter);
+  const Step& step = step_of(rank, letter);
+  const std::size_t r = step.row;
   const Row& row = rows_[r];
   const std::uint32_t k = started_[r]++;
   RankState& state = ranks_[rank];
   state.free = now + row.duration;
-  state.held += row.at_start + row.at_end;
+  state.held += step.after[0];
   const auto op = static_cast<std::uint32_t>(r * problem_.microbatches + k);
   end_[op] = state.free;
   sequence_.push_back(op);

@@ -2,6 +2,7 @@
 
 // Orders made by playing a given one forward in time, where a rank may take an op out of turn while the one whose turn it is has to wait.
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -73,13 +74,19 @@ class Follower {
     Ticks due = 0;  // when others should be out of its way
   };
   using Event = std::pair<Ticks, std::uint32_t>;
+  /// A letter of a rank's words.
+  struct Step {
+    std::uint32_t row = 0;
+    Bytes takes = 0;  ///< at most, from its start to after its end
+    std::array<Bytes, 2> after = {
+        0, 0};  ///< taken when it has ended; with free weights, when the W of an I has ended
+  };
 
   void restart(const Order& order);
-  [[nodiscard]] std::size_t row_at(std::size_t rank, std::uint32_t place) const {
-    return row_of(problem_, rank, words_[rank][place]);
+  [[nodiscard]] const Step& step_of(std::size_t rank, Letter letter) const {
+    return steps_[rank * seen_.size() + letter];
   }
   [[nodiscard]] Ticks arrival(std::size_t row) const;
-  [[nodiscard]] Bytes given_behind(std::size_t row) const;
   void decide(std::size_t rank, Ticks now);
   void collect(std::size_t rank, Ticks time, std::int32_t reach);
   [[nodiscard]] std::optional<Candidate> choice(std::size_t rank, Ticks now) const;
@@ -92,6 +99,7 @@ class Follower {
   const Problem& problem_;
   const Freedom* freedom_ = nullptr;
   std::vector<Row> rows_;
+  std::vector<Step> steps_;             // [rank * letters + letter]
   std::vector<std::uint32_t> started_;  // [row]
   std::vector<RankState> ranks_;
   std::vector<std::vector<Letter>> words_;        // what is followed
