@@ -94,7 +94,24 @@ bool is_bare(const TypeRow& row, Fields& fields) {
                       [&](const Value& key) { return fields.find(key.text()) != nullptr; });
 }
 
-/// A decoder in `text_config`, with what is in front of it. Newer files say beside `text_config` whether embeddings are tied.
+/// True if version 4 of transformers saved the file (4.57.3 was recorded).
+bool is_version_4(const Value& root) {
+  const Value* version = root.find("transformers_version");
+  return version != nullptr && version->is(ValueKind::String) && version->text().starts_with("4.");
+}
+
+/// Throws InputError for a switch that is on and adds other weights in version 4 than in version 5.
+void refuse_changed(const Value& root, const TypeRow& row) {
+  const Value* keys = row.find({"changed_since_4"});
+  if (keys == nullptr || !is_version_4(root)) return;
+  for (const Value& key : keys->items())
+    if (models::Sizes(root, "", row).truth(key.text()))
+      models::refuse(
+          *root.find(key.text()), key.text(),
+          "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
+}
+
+/// A decoder in `text_config`, with what is in front of it. Version 4 reads there whether embeddings are tied, version 5 beside it.
 void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   const Value* tower = row.find({"tower"});
   const Value* text_class = row.find({"text_class"});
@@ -122,7 +139,8 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     models::read_decoder(*text, fields.path_of("text_config"), row_of(inner, "text_config.model_type", usual),
                          row, out);
     const bool inner_counts = row.find({"ties_inside"}) != nullptr && out.tied;
-    out.tied = inner_counts || models::Sizes(fields.object(), "", row).truth("tie_word_embeddings");
+    if (!is_version_4(fields.object()))
+      out.tied = inner_counts || models::Sizes(fields.object(), "", row).truth("tie_word_embeddings");
   }
   if (!is_text) add_tower(fields, tower->text(), out);
 }
@@ -143,6 +161,7 @@ Model read_hugging_face(const Value& root) {
     read_wrapped(fields, row, out);
   else
     models::read_decoder(root, "", row, row, out);
+  refuse_changed(root, row);
   out.sequence = std::min(out.sequence, kMostDefaultSequence);
   model::check(out);
   if (out.mtp > 0)
