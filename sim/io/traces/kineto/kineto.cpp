@@ -76,11 +76,15 @@ bool may_matter(std::string_view event) {
   return rest.starts_with(kSend) || rest.starts_with(kPass);
 }
 
-/// A call or a kernel: of a profile that recorded no step there is none.
+/// A call, a kernel or a range other than the profiler's own of a step: of a profile that recorded no step there is none.
 bool is_work(std::string_view event) {
   std::string_view rest = event;
-  if (!take_usual_head(rest) && !take(rest, R"({"ph":"X","cat":")")) return false;
-  return rest.starts_with(kCall) || rest.starts_with("kernel");
+  const bool has_category = take_usual_head(rest) || take(rest, R"({"ph":"X","cat":")");
+  const auto is_of = [&](std::string_view category) {
+    return has_category ? rest.starts_with(category) : event.find(category) != std::string_view::npos;
+  };
+  if (is_of(kHostRange)) return event.find("ProfilerStep#") == std::string_view::npos;
+  return is_of(kCall) || is_of("kernel");
 }
 
 std::string_view member_of(const Value& object, std::string_view key) {
