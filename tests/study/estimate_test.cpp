@@ -23,6 +23,7 @@
 #include "study/run/evaluate.hpp"
 #include "study/sweep/run/evaluator.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 #include "support/temporary.hpp"
 
 namespace estimate_test {
@@ -30,13 +31,11 @@ namespace estimate_test {
 using namespace pipeloom;
 using estimate::Category;
 using study::EstimatedRun;
+using test::config_of;
+using test::evaluation_error;
 using Json = nlohmann::json;
 
 namespace {
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
-}
 
 /// llama3-8b on H100: `rest` are further keys of costs, `options` of options.
 std::string llama(const std::string& schedule, const std::string& rest = "",
@@ -47,15 +46,6 @@ std::string llama(const std::string& schedule, const std::string& rest = "",
 
 EstimatedRun estimated(const std::string& text) {
   return study::estimate_run(config_of(text), Limits());
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    (void)study::evaluate(config_of(text));
-  } catch (const Error& error) {
-    return error.line();
-  }
-  return "accepted";
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -193,8 +183,8 @@ TEST_CASE(
   CHECK(shares("") == std::array{4.0 / 8, 8.0 / 8, 2.0});
   CHECK(shares(R"(, "optimizer_bytes": 6)") == std::array{4.0 / 8, 2.0 / 8, 2.0});
   CHECK(shares(R"(, "optimizer_bytes": 2)") == std::array{2.0 / 8, 2.0 / 8, 2.0});
-  CHECK(has(error_of(llama("1f1b", R"(, "optimizer_bytes": 17)")), "optimizer_bytes"));
-  CHECK(has(error_of(llama("1f1b", R"(, "gradient_bytes": 0)")), "gradient_bytes"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "optimizer_bytes": 17)")), "optimizer_bytes"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "gradient_bytes": 0)")), "gradient_bytes"));
 }
 
 TEST_CASE("estimate: with one replica there is nothing to share out, at any level of ZeRO") {
@@ -332,10 +322,10 @@ TEST_CASE("estimate: attention of packed documents stays inside them") {
   CHECK(mixed.rates->terms.flops_per_token ==
         Approx((whole.rates->terms.flops_per_token + halves.rates->terms.flops_per_token) / 2));
 
-  CHECK(has(error_of(llama("1f1b", R"(, "documents": [2048, 2047])")), "4095 tokens together"));
-  CHECK(has(error_of(llama("1f1b", R"(, "documents": [[4096], [4096]])")),
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "documents": [2048, 2047])")), "4095 tokens together"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "documents": [[4096], [4096]])")),
             "2 lists, but there are 8 microbatches"));
-  CHECK(has(error_of(llama("1f1b", R"(, "documents": [])")), "costs.documents"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "documents": [])")), "costs.documents"));
 }
 
 TEST_CASE("estimate: rates follow from the step") {
@@ -413,20 +403,20 @@ TEST_CASE("estimate: the fullest expert rank's tokens count, and no model FLOPs 
   CHECK(uneven.run.metrics->step_time > even.run.metrics->step_time);
   CHECK(uneven.ranks[0].peak > even.ranks[0].peak);
   CHECK(uneven.rates->terms.flops_per_token == even.rates->terms.flops_per_token);
-  CHECK_THAT(error_of(qwen(R"(, "expert_load": 9)")),
+  CHECK_THAT(evaluation_error(qwen(R"(, "expert_load": 9)")),
              Catch::Matchers::EndsWith(
                  "expert_load is 9; the fullest of the ranks that share experts (ep = 8) has from 1 to "
                  "8 times the mean"));
   // A rank that has all experts has all tokens: there is nobody with fewer.
-  CHECK(has(error_of(llama("1f1b", R"(, "expert_load": 1.5)")), "(ep = 1) has 1 times the mean"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "expert_load": 1.5)")), "(ep = 1) has 1 times the mean"));
 }
 
 TEST_CASE("estimate: more stages than layers, and experts of a model without any, are refused with why") {
   // 32 layers: 33 stages cannot be; 34 can, with embedding and head alone at the ends.
   const auto with = [](int ranks, const std::string& rest) {
-    return error_of(R"({"schedule": "1f1b", "ranks": )" + std::to_string(ranks) +
-                    R"(, "microbatches": 40, "costs": {"model": "llama3-8b", "hardware": "h100")" + rest +
-                    "}}");
+    return evaluation_error(R"({"schedule": "1f1b", "ranks": )" + std::to_string(ranks) +
+                            R"(, "microbatches": 40, "costs": {"model": "llama3-8b", "hardware": "h100")" +
+                            rest + "}}");
   };
   CHECK(
       with(33, "") ==
@@ -457,29 +447,30 @@ TEST_CASE("estimate: samples of a step say how many microbatches there are") {
   const std::string base =
       R"("schedule": "1f1b", "ranks": 4, "costs": {"model": "llama3-8b", "hardware": "h100", "dp": 2, "micro_batch": 2, )";
   CHECK(config_of("{" + base + R"("global_batch": 64}})").microbatches == 16);
-  CHECK(error_of("{" + base + R"("global_batch": 66}})") ==
+  CHECK(evaluation_error("{" + base + R"("global_batch": 66}})") ==
         "c:1:129: error: costs.global_batch = 66 is no multiple of micro_batch * dp = 4; take 64");
-  CHECK(error_of(R"({"microbatches": 8, )" + base + R"("global_batch": 64}})") ==
+  CHECK(evaluation_error(R"({"microbatches": 8, )" + base + R"("global_batch": 64}})") ==
         "c:1:148: error: costs.global_batch = 64 gives 16 microbatches of 4 samples, but microbatches = 8; "
         "leave one of them out");
 }
 
 TEST_CASE("estimate: what does not go together is refused in one line") {
-  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"tp": 2}})") ==
+  CHECK(evaluation_error(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"tp": 2}})") ==
         "c:1:69: error: costs.tp is for costs.model, which is not given; give that too, or leave it out");
   CHECK(
-      error_of(
+      evaluation_error(
           R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {"recompute": "selective"}})") ==
       "c:1:78: error: recomputing core_attn needs costs.model, which says what it takes and keeps; name a "
       "model, or take none or full");
-  CHECK(error_of(R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
+  CHECK(evaluation_error(
+            R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
         "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it: "
         "--hardware NAME, one of a100, b200, gb200, h100, h200, h800, mi300x, mi355x, or a file of your own");
-  CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
+  CHECK(evaluation_error(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
         "c:1:143: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
-  CHECK(error_of(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==
+  CHECK(evaluation_error(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==
         "c:1:143: error: costs.layers add up to 33, but llama3-8b has 32 layers; make them equal");
-  CHECK(error_of(llama("1f1b", R"(, "per": "rank")")) ==
+  CHECK(evaluation_error(llama("1f1b", R"(, "per": "rank")")) ==
         "c:1:140: error: costs.per is \"rank\", but costs.model gives numbers per stage; leave it out");
 }
 
@@ -548,7 +539,7 @@ TEST_CASE("estimate: modules that run again count once, and only where a layer h
   };
   CHECK(step("moe") == step("moe,moe_act"));
   CHECK(step("moe") > step("moe_act"));
-  CHECK(error_of(llama("1f1b", "", R"("recompute": "mlp,moe")"))
+  CHECK(evaluation_error(llama("1f1b", "", R"("recompute": "mlp,moe")"))
             .find("no layer of llama3-8b has the module moe") != std::string::npos);
 }
 
@@ -620,7 +611,7 @@ TEST_CASE("estimate: a profile refuses what it cannot answer") {
   const std::string text =
       R"({"schedule": "1f1b", "ranks": 2, "microbatches": 4, "costs": {"tp": 2, "model": ")" +
       profile.path.string() + R"("}})";
-  CHECK(error_of(text).find("so that costs.tp changes nothing; leave it out") != std::string::npos);
+  CHECK(evaluation_error(text).find("so that costs.tp changes nothing; leave it out") != std::string::npos);
 }
 
 TEST_CASE("estimate: JSON has every key, and equal inputs give equal bytes") {

@@ -14,17 +14,15 @@
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 
 namespace evaluate_test {
 
 using namespace pipeloom;
 using Json = nlohmann::ordered_json;
+using test::config_of;
 
 namespace {
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
-}
 
 Run run(const std::string& text) {
   return study::evaluate(config_of(text));

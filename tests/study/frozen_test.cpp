@@ -11,18 +11,17 @@
 #include "study/targets/deployment.hpp"
 #include "study/targets/verdict.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 
 namespace frozen_test {
 
 using namespace pipeloom;
 using estimate::Category;
 using study::EstimatedRun;
+using test::config_of;
+using test::evaluation_error;
 
 namespace {
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
-}
 
 /// llama3-8b, 4 stages of 8 layers, m = 8; `rest` are further keys of costs.
 std::string llama(const std::string& rest, const std::string& options = "") {
@@ -32,15 +31,6 @@ std::string llama(const std::string& rest, const std::string& options = "") {
 
 EstimatedRun estimated(const std::string& rest, const std::string& options = "") {
   return study::estimate_run(config_of(llama(rest, options)), Limits());
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    (void)study::evaluate(config_of(text));
-  } catch (const Error& error) {
-    return error.line();
-  }
-  return "accepted";
 }
 
 const estimate::Stage& stage(const EstimatedRun& run, std::size_t s) {
@@ -142,13 +132,14 @@ TEST_CASE("frozen: plans know of it, and blocks to paste say what they do not sa
 }
 
 TEST_CASE("frozen: what cannot be trained is refused in a line") {
-  CHECK(error_of(llama(R"(, "trainable": "experts")")).find("llama3-8b has no experts; leave it out") !=
+  CHECK(
+      evaluation_error(llama(R"(, "trainable": "experts")")).find("llama3-8b has no experts; leave it out") !=
+      std::string::npos);
+  CHECK(evaluation_error(llama(R"(, "trainable": "hed")"))
+            .find("parts separated by commas: embedding,encoder") != std::string::npos);
+  CHECK(evaluation_error(llama(R"(, "trainable": "all", "adapter_rank": 8)")).find("all is trained") !=
         std::string::npos);
-  CHECK(error_of(llama(R"(, "trainable": "hed")")).find("parts separated by commas: embedding,encoder") !=
-        std::string::npos);
-  CHECK(error_of(llama(R"(, "trainable": "all", "adapter_rank": 8)")).find("all is trained") !=
-        std::string::npos);
-  CHECK(error_of(llama(R"(, "adapter_rank": 8)")).find("costs.adapter_rank is for costs.trainable") !=
+  CHECK(evaluation_error(llama(R"(, "adapter_rank": 8)")).find("costs.adapter_rank is for costs.trainable") !=
         std::string::npos);
 }
 

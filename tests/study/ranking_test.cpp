@@ -9,6 +9,7 @@
 #include "study/plan/headroom.hpp"
 #include "study/plan/shown/plan_words.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 
 namespace ranking_test {
 
@@ -16,6 +17,7 @@ using namespace pipeloom;
 using study::Plan;
 using study::PlanCandidate;
 using study::PlanObjective;
+using test::config_of;
 
 namespace {
 
@@ -31,10 +33,6 @@ std::vector<std::string> names_of(const std::vector<PlanCandidate>& all) {
   std::vector<std::string> out;
   for (const PlanCandidate& one : all) out.push_back(one.name);
   return out;
-}
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
 }
 
 /// llama3-8b on 4 H100, with these keys of "memory".

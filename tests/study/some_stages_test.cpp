@@ -15,6 +15,7 @@
 #include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 
 namespace some_stages_test {
 
@@ -25,12 +26,10 @@ using study::EstimatedRun;
 using study::Plan;
 using study::PlanCandidate;
 using study::Vary;
+using test::config_of;
+using test::evaluation_error;
 
 namespace {
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
-}
 
 /// llama3-8b, 4 stages of 8 layers, m = 8, with these options.
 std::string llama(const std::string& options) {
@@ -40,15 +39,6 @@ std::string llama(const std::string& options) {
 
 EstimatedRun estimated(const std::string& options) {
   return study::estimate_run(config_of(llama(options)), Limits());
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    (void)study::evaluate(config_of(text));
-  } catch (const Error& error) {
-    return error.line();
-  }
-  return "accepted";
 }
 
 /// Activations of a kind of F = 1, B = 2, R = 1: 10 bytes, of which a stash of 1 stays.
@@ -167,26 +157,28 @@ TEST_CASE("some layers of a stage run again") {
 }
 
 TEST_CASE("layers that run again need a model, and no modules beside them") {
-  CHECK(error_of(
+  CHECK(evaluation_error(
             R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2, "options": {"recompute": {"layers": 3}}})")
             .find("3 layers of a stage need costs.model") != std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"layers": 3, "modules": "mlp"})"))
+  CHECK(evaluation_error(llama(R"("recompute": {"layers": 3, "modules": "mlp"})"))
             .find("leave out options.recompute") != std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"method": "uniform"})"))
+  CHECK(evaluation_error(llama(R"("recompute": {"method": "uniform"})"))
             .find("options.recompute.method is for options.recompute.layers") != std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"layers": 0})")).find("a whole number from 1") != std::string::npos);
+  CHECK(evaluation_error(llama(R"("recompute": {"layers": 0})")).find("a whole number from 1") !=
+        std::string::npos);
 }
 
 TEST_CASE("stages that the run has not are refused with what it has") {
-  CHECK(error_of(llama(R"("recompute": {"stages": [4]})")).find("names stage 4, but the run has 4, 0 to 3") !=
-        std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"modules": "mlp", "stages": [7]})"))
+  CHECK(evaluation_error(llama(R"("recompute": {"stages": [4]})"))
+            .find("names stage 4, but the run has 4, 0 to 3") != std::string::npos);
+  CHECK(evaluation_error(llama(R"("recompute": {"modules": "mlp", "stages": [7]})"))
             .find("options.recompute.stages names stage 7") != std::string::npos);
-  CHECK(error_of(llama(R"("offload": {"stages": [1, 4]})")).find("options.offload.stages names stage 4") !=
+  CHECK(evaluation_error(llama(R"("offload": {"stages": [1, 4]})"))
+            .find("options.offload.stages names stage 4") != std::string::npos);
+  CHECK(evaluation_error(llama(R"("offload": {"stages": [1, 1]})")).find("each once") != std::string::npos);
+  CHECK(evaluation_error(llama(R"("recompute": {"stages": []})")).find("an array of stages") !=
         std::string::npos);
-  CHECK(error_of(llama(R"("offload": {"stages": [1, 1]})")).find("each once") != std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"stages": []})")).find("an array of stages") != std::string::npos);
-  CHECK(error_of(llama(R"("recompute": {"stages": [-1]})")).find("whole numbers from 0") !=
+  CHECK(evaluation_error(llama(R"("recompute": {"stages": [-1]})")).find("whole numbers from 0") !=
         std::string::npos);
 }
 

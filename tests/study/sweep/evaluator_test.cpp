@@ -17,6 +17,7 @@
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
 #include "support/random_problem.hpp"
+#include "support/run_config.hpp"
 #include "support/temporary.hpp"
 
 namespace evaluator_test {
@@ -25,12 +26,9 @@ using namespace pipeloom;
 using sweep::Evaluator;
 using sweep::Outcome;
 using sweep::Status;
+using test::config_of;
 
 namespace {
-
-io::Config config_of(const std::string& text) {
-  return io::read_run_config(io::Document::parse(text, "c").root());
-}
 
 std::vector<std::string> every_metric() {
   std::vector<std::string> names;
