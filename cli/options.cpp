@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
+#include <utility>
 
 #include "cli/numbers.hpp"
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
+#include "study/document/formats.hpp"
 
 namespace pipeloom::cli {
 
@@ -51,6 +54,12 @@ void add_print_options(OptionList& list, PrintOptions& options, std::vector<std:
       .excludes("--json");
 }
 
+void add_page_options(OptionList& list, PrintOptions& options, const std::string& help) {
+  std::vector<std::string> choices = study::page::page_format_names();
+  choices.insert(choices.begin() + 1, "json");
+  add_print_options(list, options, std::move(choices), help);
+}
+
 void add_json_file_option(OptionList& list, PrintOptions& options) {
   list.option("--json-out", options.json_file, "FILE",
               "Also write the JSON to FILE; what is printed stays as it is");
@@ -82,6 +91,32 @@ void print_answer(const PrintOptions& options, bool quiet, const std::function<s
     print(text);
   else if (!quiet)
     print(page());
+}
+
+void print_page(const PrintOptions& options, const OutputOptions& output, const study::page::Page& page) {
+  const study::page::PageFormat& format = *study::page::page_format_named(options.chosen());
+  const Screen screen = output.screen();
+  if (&format == study::page::page_formats().data()) return print(page_text(page, screen, output.verbose));
+  // Not by print(), which takes the ends of CSV's lines for what steers a terminal.
+  io::write_file("-", io::Overwrite::Yes, [&](std::ostream& out) { format.write(out, page, {}); });
+}
+
+std::string page_text(const study::page::Page& page, const Screen& screen, bool everything) {
+  std::ostringstream out;
+  study::page::write_plain(out, page,
+                           {static_cast<std::size_t>(screen.width), screen.has_colour(), everything});
+  return std::move(out).str();
+}
+
+void print_answer(const PrintOptions& options, const OutputOptions& output,
+                  const std::function<std::string()>& json, const std::function<study::page::Page()>& page) {
+  const bool is_json = options.is("json");
+  const std::string text = is_json || options.json_file ? json() : "";
+  write_json_file(options, text);
+  if (is_json)
+    print(text);
+  else if (!output.quiet)
+    print_page(options, output, page());
 }
 
 pipeloom::Limits InputOptions::limits() const {

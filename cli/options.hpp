@@ -15,6 +15,10 @@
 #include "sim/io/json/file.hpp"
 #include "study/run/input.hpp"
 
+namespace pipeloom::study::page {
+struct Page;
+}  // namespace pipeloom::study::page
+
 namespace pipeloom::cli {
 
 /// -q, -v, --color: how much is said, and how.
@@ -48,12 +52,23 @@ struct PrintOptions {
 /// `choices` hold "json", and "markdown" where there is such a thing. `names` are the spellings of --format, for commands that had another one.
 void add_print_options(OptionList& list, PrintOptions& options, std::vector<std::string> choices,
                        const std::string& help, const std::string& names = "--format");
+/// The same for commands whose answer is a page: "table", "json" and every other format of pages (study/document/formats.hpp).
+void add_page_options(OptionList& list, PrintOptions& options, const std::string& help);
 /// --json-out: the JSON in a file, beside what is printed.
 void add_json_file_option(OptionList& list, PrintOptions& options);
 /// The same and --force, for commands that write no other file.
 void add_json_file_options(OptionList& list, PrintOptions& options);
 /// Nothing without --json-out. Throws IoError where the file cannot be written.
 void write_json_file(const PrintOptions& options, const std::string& json);
+/// A page as text for this terminal; folded sections too if `everything`.
+[[nodiscard]] std::string page_text(const study::page::Page& page, const Screen& screen,
+                                    bool everything = false);
+/// Prints a page in the format that the options say. REQUIRES: not "json".
+void print_page(const PrintOptions& options, const OutputOptions& output, const study::page::Page& page);
+/// Prints `json` or, unless quiet, `page`, in the format that the options say, and writes `json` to the file of --json-out. Throws IoError
+/// where it cannot be written.
+void print_answer(const PrintOptions& options, const OutputOptions& output,
+                  const std::function<std::string()>& json, const std::function<study::page::Page()>& page);
 /// Prints `json` or, unless `quiet`, `page`, as the options say, and writes `json` to the file of --json-out. Throws IoError where it
 /// cannot be written.
 void print_answer(const PrintOptions& options, bool quiet, const std::function<std::string()>& json,

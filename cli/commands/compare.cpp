@@ -9,12 +9,16 @@
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
 #include "cli/options.hpp"
-#include "cli/pages/compare_pages.hpp"
+#include "cli/pages/compare_json.hpp"
 #include "sim/base/text_tools.hpp"
+#include "study/pages/run_page.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
+
+using study::page::changed_point;
+using study::page::ComparedResult;
 
 struct CompareOptions {
   InputOptions input;  ///< values on top of every simulated run
@@ -28,9 +32,8 @@ struct CompareOptions {
 constexpr std::size_t kFew = 5;
 constexpr std::size_t kMost = 100;
 
-ComparePage page_of(const CompareOptions& options) {
-  return {options.print.is("markdown"), options.output.screen().has_colour(),
-          options.output.verbose ? kMost : kFew};
+std::size_t most_of(const CompareOptions& options) {
+  return options.output.verbose ? kMost : kFew;
 }
 
 /// Runs simulated or read, against the first.
@@ -51,10 +54,9 @@ ExitCode compare_runs(const CompareOptions& options, const std::vector<study::Co
   for (const study::CompareRule& rule : rules)
     for (std::size_t run = 1; run < runs.size(); ++run)
       verdicts.push_back({rule.text, run, study::breaks(rule, rows, run, runs[0]->timeline.unit)});
-  if (options.print.is("json"))
-    print(runs_json(runs, rows, verdicts));
-  else if (!options.output.quiet)
-    print(runs_page(runs, page_of(options)));
+  print_answer(
+      options.print, options.output, [&] { return runs_json(runs, rows, verdicts); },
+      [&] { return study::page::compare_answer(runs, most_of(options)); });
   ExitCode code = ExitCode::Ok;
   for (const RunVerdict& verdict : verdicts) {
     if (!verdict.holds) continue;
@@ -98,19 +100,16 @@ ExitCode compare_results(const CompareOptions& options, const std::vector<study:
     result.title = shortened(options.files[i], 200);
     result.before = &baseline;
     result.after = &table;
-    result.comparison = sweep::compare_results(baseline, table, pairs, options.output.verbose ? kMost : kFew);
+    result.comparison = sweep::compare_results(baseline, table, pairs, most_of(options));
     for (const study::CompareRule& rule : rules)
       result.verdicts.push_back(sweep::judge(rule, baseline, table, pairs));
     result.lost = lost_points(baseline, table, pairs).size();
   }
-  if (options.print.is("json")) print(results_json(options.files.front(), results));
+  print_answer(
+      options.print, options.output, [&] { return results_json(options.files.front(), results); },
+      [&] { return study::page::results_answer(options.files.front(), results, most_of(options)); });
   bool failed = false;
-  for (const ComparedResult& result : results) {
-    if (!options.print.is("json") && !options.output.quiet)
-      print((&result == results.data() ? "" : "\n") +
-            result_page(options.files.front(), result, page_of(options)));
-    failed = tell_failures(options, rules, result) || failed;
-  }
+  for (const ComparedResult& result : results) failed = tell_failures(options, rules, result) || failed;
   return failed ? ExitCode::AnswerIsNo : ExitCode::Ok;
 }
 
@@ -154,8 +153,7 @@ Run compare(OptionList& list) {
   list.option("--fail-if", options->fail_if, "RULE",
               "End with 1 if this holds: 'makespan>+1%', 'idle.transfer>+3'; repeatable")
       .repeatable();
-  add_print_options(list, options->print, {"table", "json", "markdown"},
-                    "What is printed; Markdown is for pull requests");
+  add_page_options(list, options->print, "What is printed; Markdown is for pull requests");
   add_shape_options(list, options->input);
   add_trace_options(list, options->input);
   add_value_options(list, options->input);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <list>
+#include <set>
+
 #include <pipeloom/metrics.hpp>
 #include "cli/command.hpp"
 #include "cli/numbers.hpp"
@@ -11,12 +15,15 @@
 #include "cli/pages/torch_verdict.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/draw/scene_stack.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/traces/assemble.hpp"
 #include "sim/io/traces/trace_reader.hpp"
 #include "sim/messages/program_engine.hpp"
 #include "sim/torch/pairing.hpp"
+#include "study/compare/compare.hpp"
+#include "study/plots/gantt_svg.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 
@@ -30,10 +37,15 @@ struct ConvertOptions {
   LowerChoices lower;
   std::vector<std::string> files;  ///< the input, and where to
   std::string file;
+  std::vector<std::string> runs;  ///< inputs that are several runs, of one picture
   std::string to;
   bool force = false;
   bool full_trace = false;
 };
+
+constexpr std::string_view kTimesOnly =
+    "causes of idle time and the critical path take a simulated run, and this file holds times only; leave "
+    "--idle-causes and --critical-path out";
 
 std::string list_of_formats() {
   Table table({{"Format", Align::Left}, {"", Align::Left}, {"", Align::Left}, {"", Align::Left}});
@@ -171,9 +183,7 @@ void require_times_enough(const ConvertOptions& options, const io::Format& forma
 void write_timeline(const ConvertOptions& options, const io::Format& format, const Timeline& timeline) {
   draw::SceneOptions picture = options.picture.scene_options(timeline);
   if (picture.show_idle_causes || picture.show_critical_path)
-    throw InputError(Where{*options.input.file},
-                     "causes of idle time and the critical path take a simulated run, and this file holds "
-                     "times only; leave --idle-causes and --critical-path out");
+    throw InputError(Where{*options.input.file}, std::string(kTimesOnly));
   const MemoryModel memory = default_memory(timeline.schedule->placement());
   io::Exported exported;
   exported.schedule = timeline.schedule.get();
@@ -201,6 +211,81 @@ void convert_trace(const ConvertOptions& options, const io::Format& format) {
   const io::TraceRun read = study::read_trace_input(options.input);
   options.output.warn(read.warnings);
   write_timeline(options, format, read.timeline);
+}
+
+/// Draws several runs above each other on one time axis, each below its name.
+class StackedPicture {
+ public:
+  StackedPicture(const ConvertOptions& options, const std::list<pipeloom::Run>& runs) {
+    const std::vector<std::string>& titles = options.picture.titles;
+    if (!titles.empty() && titles.size() != runs.size())
+      throw InputError(Where{"--title"}, fmt::format("found {}; give one for each of the {} runs, or none",
+                                                     count_text(titles.size(), "title"), runs.size()));
+    const Span range = range_of(options, runs);
+    std::set<std::set<OpKind>> explained;
+    for (const pipeloom::Run& run : runs) {
+      draw::SceneOptions& scene = stack_.emplace_back(&run.timeline, options_of(options, run)).options;
+      scene.range = range;
+      scene.title =
+          titles.empty() ? run.title.substr(run.title.find_last_of('/') + 1) : titles[stack_.size() - 1];
+      scene.show_axis = stack_.size() == runs.size();
+      scene.show_legend = explained.insert(kinds_of(*run.schedule)).second;
+    }
+  }
+
+  [[nodiscard]] draw::Scene scene() const { return draw::build_stacked_scene(stack_); }
+
+ private:
+  static std::set<OpKind> kinds_of(const Schedule& schedule) {
+    std::set<OpKind> kinds;
+    for (const Op op : schedule.ops()) kinds.insert(op.kind());
+    return kinds;
+  }
+
+  /// The time that all rows show: the part of --range, else the time of all runs.
+  static Span range_of(const ConvertOptions& options, const std::list<pipeloom::Run>& runs) {
+    Span all = study::page::whole_span(runs.front().timeline);
+    for (const pipeloom::Run& run : runs) {
+      const std::string difference = study::clock_difference(runs.front().timeline, run.timeline);
+      if (!difference.empty()) throw InputError(Where{run.title}, difference);
+      const Span one = study::page::whole_span(run.timeline);
+      all = {std::min(all.start, one.start), std::max(all.end, one.end)};
+    }
+    return options.picture.range ? parse_range(*options.picture.range, runs.front().timeline.unit, all) : all;
+  }
+
+  draw::SceneOptions options_of(const ConvertOptions& options, const pipeloom::Run& run) {
+    PictureOptions asked = options.picture;
+    asked.range.reset();
+    draw::SceneOptions scene = asked.scene_options(run.timeline);
+    if (scene.show_idle_causes || scene.show_critical_path) {
+      if (run.costs == nullptr) throw InputError(Where{run.title}, std::string(kTimesOnly));
+      scene.idle = &run.idle;
+      if (run.critical_path) scene.critical = &run.critical_path->entries;
+    }
+    scene.costs = run.costs.get();
+    scene.memory = run.memory.get();
+    return scene;
+  }
+
+  std::vector<draw::StackedTimeline> stack_;
+};
+
+void convert_runs(const ConvertOptions& options, const io::Format& format) {
+  if (!format.picture)
+    throw InputError(
+        Where{options.runs[1]},
+        fmt::format(
+            "is of no run that {} is of; several runs make one picture (svg, png, pdf), and the files "
+            "of one trace's ranks one run",
+            shortened(options.runs.front(), 200)));
+  pipeloom::Limits limits = options.input.limits();
+  limits.bytes_per_time = tracks::kIndexBytesPerEntry;
+  const std::list<pipeloom::Run> runs = study::load_runs(options.runs, options.input, limits);
+  for (const pipeloom::Run& run : runs) options.output.warn(run.warnings);
+  const StackedPicture picture(options, runs);
+  io::write_file(options.file, overwrite_if(options.force),
+                 [&](std::ostream& out) { format.picture(out, picture.scene()); });
 }
 
 /// The input's text if it holds times, as --from or its content says.
@@ -233,13 +318,10 @@ void split_files(ConvertOptions& options) {
   auto& request = static_cast<pipeloom::Request&>(options.input);
   request = study::with_schedule_name(request);
   if (!options.input.file && files.size() == 1) return;
-  const auto runs = study::files_by_run(files, options.input.from);
-  if (runs.size() > 1)
-    throw InputError(
-        Where{runs[1].front()},
-        fmt::format("is of no run that {} is of; several inputs are the files of the ranks of one trace, in "
-                    "one folder",
-                    shortened(files.front(), 200)));
+  if (files.size() > 1 && study::files_by_run(files, options.input.from).size() > 1) {
+    options.runs = std::move(files);
+    return;
+  }
   options.input.file = std::move(files.front());
   options.input.other_files.assign(files.begin() + 1, files.end());
 }
@@ -248,6 +330,12 @@ ExitCode run_convert(ConvertOptions options) {
   split_files(options);
   const io::Format& format = target_format(options);
   require_free(options.file, options.force);
+  if (!options.runs.empty()) {
+    convert_runs(options, format);
+    return ExitCode::Ok;
+  }
+  if (options.picture.titles.size() > 1)
+    throw InputError(Where{"--title"}, "there is one run, and more titles; give one");
   if (study::is_trace_input(options.input)) {
     convert_trace(options, format);
     return ExitCode::Ok;
@@ -271,7 +359,8 @@ Run convert(OptionList& list) {
   list.set_footer(list_of_formats() + '\n');
   list.positional("FILES", options->files, "FILE",
                   "IN and OUT. IN: configuration, schedule, timeline, trace, its folder or the files of its "
-                  "ranks, or a schedule's name; - is standard input. OUT: where to; - is standard output")
+                  "ranks, or a schedule's name; - is standard input; several runs for one picture of all, on "
+                  "one time axis. OUT: where to; - is standard output")
       .required()
       .at_least(1);
   add_shape_options(list, options->input);

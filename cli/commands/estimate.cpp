@@ -12,7 +12,6 @@
 #include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "study/estimate/estimate_shown.hpp"
-#include "study/report/run_tables.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -45,8 +44,7 @@ void add_options(OptionList& list, EstimateOptions& options) {
   list.set_footer(kEstimateFooter);
   add_model_options(list, options.model);
   list.option("--tokens", options.tokens, "N", "Tokens of the whole training: prints GPU hours");
-  add_print_options(list, options.print, {"table", "json", "markdown"},
-                    "What is printed: tables, JSON, or the tables as Markdown");
+  add_page_options(list, options.print, "What is printed: the tables in a page's format, or JSON");
   add_json_file_options(list, options.print);
   add_output_options(list, options.output);
 }
@@ -70,13 +68,8 @@ ExitCode run_estimate(const EstimateOptions& options) {
   run.origins = request.origins;
   options.output.warn(run.run.warnings);
   print_answer(
-      options.print, options.output.quiet, [&] { return study::estimate_json(run); },
-      [&] {
-        study::SummaryStyle style{.everything = options.output.verbose,
-                                  .markdown = options.print.is("markdown")};
-        style.colour = options.output.screen().has_colour() && !style.markdown;
-        return study::estimate_page(run, style);
-      });
+      options.print, options.output, [&] { return study::estimate_json(run); },
+      [&] { return study::estimate_page(run, options.output.verbose); });
   const std::string over = study::over_limit_text(run);
   if (over.empty()) return ExitCode::Ok;
   say("error: " + over + '\n');

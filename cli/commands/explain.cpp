@@ -15,14 +15,13 @@
 #include "study/explain/amounts.hpp"
 #include "study/explain/shown/explain_json.hpp"
 #include "study/explain/shown/explain_runs.hpp"
-#include "study/explain/shown/explain_table.hpp"
+#include "study/pages/run_page.hpp"
 #include "study/text/at_place.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
 
-using study::explain::Cause;
 using study::explain::Explanation;
 
 struct ExplainOptions {
@@ -100,20 +99,6 @@ Answer best_answer(Input input, const pipeloom::Limits& limits, const pipeloom::
   return best;
 }
 
-std::string page_of(const Answer& answer, bool colour) {
-  const Explanation& explanation = answer.explanation;
-  std::string page = study::explain::headline_of(explanation) + "\n";
-  const study::Table table = study::explain::causes_table(explanation);
-  page += "\n" + (table.empty() ? std::string("no difference to explain\n") : table.text(colour));
-  const auto below = study::explain::lines_below(explanation);
-  if (!below.empty()) page += "\n";
-  for (const std::string& line : below) page += line + "\n";
-  if (explanation.hidden.empty()) return page;
-  page += "\nthere, but without effect on the step:\n";
-  for (const Cause& cause : explanation.hidden) page += "  " + cause.text + "\n";
-  return page;
-}
-
 pipeloom::Run load_measured(const ExplainOptions& options, const pipeloom::Limits& limits, TimeUnit unit,
                             Said& said) {
   Request request;
@@ -163,9 +148,9 @@ ExitCode run_explain(const ExplainOptions& options) {
   said.warn(answer.explanation.warnings);
   answer.explanation.warnings = said.warnings;
   print_answer(
-      options.print, options.output.quiet,
+      options.print, options.output,
       [&] { return study::explain::explanation_json(answer.explanation, answer.transfer_model); },
-      [&] { return page_of(answer, options.output.screen().has_colour()); });
+      [&] { return study::page::explain_answer(answer.explanation); });
   return ExitCode::Ok;
 }
 
@@ -193,7 +178,7 @@ Run explain(OptionList& list) {
           "Timeline or trace of the same ops, one step or several; a folder holds the files of all ranks")
       .required();
   add_trace_options(list, options->input);
-  add_print_options(list, options->print, {"table", "json"}, "What is printed");
+  add_page_options(list, options->print, "What is printed");
   add_json_file_options(list, options->print);
   add_value_options(list, options->input);
   add_output_options(list, options->output);

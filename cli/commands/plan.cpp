@@ -16,8 +16,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/model_options.hpp"
+#include "cli/pages/picture_options.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/pictures/pictures.hpp"
@@ -105,8 +105,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   list.option("--set", options.run.set, "PATH=VALUE", "Any key of a configuration; repeatable")
       .repeatable()
       .under("The workload");
-  add_print_options(list, options.print, {"table", "json", "markdown"},
-                    "What is printed: a table, JSON, or the table as Markdown");
+  add_page_options(list, options.print, "What is printed: the table in a page's format, or JSON");
   add_json_file_option(list, options.print);
   add_output_options(list, options.output);
 }
@@ -280,30 +279,23 @@ study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, con
   return study::make_plan(workload, asked, limits);
 }
 
-std::string plan_text(const PlanCommand& options, const study::Plan& plan, std::size_t top) {
+study::page::Page answer_of(const PlanCommand& options, const study::Plan& plan, std::size_t top) {
   const Screen screen = options.output.screen();
-  const bool markdown = options.print.is("markdown");
-  std::string out = study::plan_page(plan, {.top = top,
-                                            .colour = screen.has_colour() && !markdown,
-                                            .markdown = markdown,
-                                            .everything = options.output.verbose,
-                                            .width = screen.width});
+  study::page::Page out = study::plan_page(plan, {.top = top, .everything = options.output.verbose});
   if (plan.candidates.empty()) return out;
   const study::PlanCandidate& winner = plan.candidates.front();
   if (options.chart)
-    out += '\n' +
-           draw::terminal_chart(winner.run.timeline,
-                                {.width = screen.width, .colour = screen.colour, .unicode = screen.unicode});
-  return out + study::paste_text(winner, plan.to_run, screen.width);
+    out.sections.push_back({"chart", "", {chart_of_letters(winner.run.timeline, options.print, screen)}});
+  out.sections.push_back(study::paste_section(winner, plan.to_run, screen.width));
+  return out;
 }
 
 void print_plan(const PlanCommand& options, const study::Plan& plan) {
   const std::size_t top =
       options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
   print_answer(
-      options.print, options.output.quiet,
-      [&] { return study::plan_json(plan, top, options.include.has_value()); },
-      [&] { return plan_text(options, plan, top); });
+      options.print, options.output, [&] { return study::plan_json(plan, top, options.include.has_value()); },
+      [&] { return answer_of(options, plan, top); });
 }
 
 ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {

@@ -1,16 +1,15 @@
-// pipeloom report IN... [-o FILE.html|.md]: one self-contained page for a run, a comparison or a sweep.
+// pipeloom report IN... [-o FILE]: one self-contained page for a run, a comparison or a sweep.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "cli/pages/scenario_options.hpp"
 #include "sim/base/text_tools.hpp"
-#include "study/document/plain_text.hpp"
+#include "study/document/formats.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/pages/sweep_page.hpp"
 #include "study/report/run_tables.hpp"
@@ -23,6 +22,7 @@ namespace {
 
 using study::page::Medium;
 using study::page::Page;
+using study::page::PageFormat;
 
 struct ReportOptions {
   InputOptions input;  ///< values on top of every simulated run
@@ -44,20 +44,21 @@ bool asks_of_sweep(const ReportOptions& options) {
          !q.winner.empty() || !q.group_by.empty() || !q.decided.empty() || options.over;
 }
 
-/// --format, else the format of the file's name.
-Medium medium_of(const ReportOptions& options) {
+/// --format, else the format of the file's name; a terminal's text without a file.
+const PageFormat& format_of(const ReportOptions& options) {
   if (options.format) {
-    require_choice("--format", *options.format, {"html", "markdown", "md"});
-    return *options.format == "html" ? Medium::Html : Medium::Markdown;
+    if (const PageFormat* format = study::page::page_format_named(*options.format)) return *format;
+    require_choice("--format", *options.format, study::page::page_format_names());
   }
+  if (!options.page_file) return study::page::page_formats().front();
   const std::string& name = *options.page_file;
-  const auto ends = [&name](std::string_view ending) { return name.ends_with(ending); };
-  if (name == "-" || ends(".html") || ends(".htm")) return Medium::Html;
-  if (ends(".md") || ends(".markdown")) return Medium::Markdown;
-  throw InputError(Where{"-o"},
-                   fmt::format("cannot tell from '{}' what kind of page to write; end it in .html or .md, or "
-                               "give --format html or --format markdown",
-                               shortened(name, 80)));
+  if (name == "-") return *study::page::page_format_named("html");
+  if (const PageFormat* format = study::page::page_format_of_file(name)) return *format;
+  throw InputError(
+      Where{"-o"},
+      fmt::format("cannot tell from '{}' what kind of page to write; end it in .html, .md, .tex, "
+                  ".csv or .txt, or give --format {}",
+                  shortened(name, 80), join(study::page::page_format_names(), "|")));
 }
 
 void require_no_scenarios(const ReportOptions& options) {
@@ -118,50 +119,34 @@ Result make_page(const ReportOptions& options, Medium medium) {
   return {study::page::sweep_page(options.files, question, fmt::format("pipeloom {}", kVersion)), false};
 }
 
-ExitCode code_of(const Result& result) {
-  return result.over_limit ? ExitCode::AnswerIsNo : ExitCode::Ok;
-}
-
-/// Without a file the page is an answer for the terminal.
-ExitCode print_page(const ReportOptions& options) {
-  if (options.format)
-    throw InputError(Where{"--format"},
-                     "without -o the answer is plain text; add -o - for a page on standard output");
-  const Screen screen = options.output.screen();
-  std::ostringstream text;
-  const study::page::PlainStyle style{static_cast<std::size_t>(screen.width), screen.has_colour(),
-                                      options.output.verbose};
-  const Result result = make_page(options, Medium::Markdown);
-  study::page::write_plain(text, result.page, style);
-  print(text.str());
-  return code_of(result);
-}
-
 ExitCode run_report(const ReportOptions& options) {
-  if (!options.page_file) return print_page(options);
-  const Medium medium = medium_of(options);
-  require_free(*options.page_file, options.force);
-  const Result result = make_page(options, medium);
-  io::write_file(*options.page_file, overwrite_if(options.force), [&](std::ostream& out) {
-    if (medium == Medium::Html)
-      study::page::write_html(out, result.page);
-    else
-      study::page::write_markdown(out, result.page);
-  });
-  return code_of(result);
+  const PageFormat& format = format_of(options);
+  const bool printed = !options.page_file;
+  if (!printed) require_free(*options.page_file, options.force);
+  const Result result = make_page(options, format.has_pictures ? Medium::Html : Medium::Markdown);
+  if (printed && &format == study::page::page_formats().data())
+    print(page_text(result.page, options.output.screen(), options.output.verbose));
+  else
+    io::write_file(options.page_file.value_or("-"), overwrite_if(printed || options.force),
+                   [&](std::ostream& out) { format.write(out, result.page, {.everything = true}); });
+  return result.over_limit ? ExitCode::AnswerIsNo : ExitCode::Ok;
 }
 
 constexpr const char* kReportFooter =
     "\nOne run gives a page about it, several a comparison with the first as baseline, results of sweeps "
     "what "
     "is best in\n"
-    "them. The HTML is one file that opens from disk and loads nothing; Markdown is for pull requests. Exit "
-    "codes: 0 fine,\n"
-    "1 over the memory limit (the page is written), 2 wrong input, 3 the disk failed.\n\n"
+    "them. The HTML is one file that opens from disk and loads nothing; Markdown is for pull requests; LaTeX "
+    "and "
+    "CSV\n"
+    "have the tables alone. Exit codes: 0 fine, 1 over the memory limit (the page is written), 2 wrong "
+    "input, 3 "
+    "the disk\nfailed.\n\n"
     "Examples:\n"
     "  pipeloom report run.json\n"
     "  pipeloom report run.json -o run.html\n"
     "  pipeloom report 1f1b.json zb-h1.json -o zb.html --set ranks=8\n"
+    "  pipeloom report 1f1b.json zb-h1.json -o tables.tex\n"
     "  pipeloom report --schedule zb-h1 --ranks 4 --microbatches 8 -o - --format markdown\n"
     "  pipeloom report sweep.jsonl --metric makespan --metric peak_bytes\n"
     "  pipeloom report sweep.jsonl -o sweep.html --where 'peak_bytes <= 60e9' --group-by ranks --top 3";
@@ -197,7 +182,8 @@ Run report(OptionList& list) {
       .at_least(0);
   list.option("-o,--output", options->page_file, "FILE",
               "The page; - is standard output; without it a text for the terminal is printed");
-  list.option("--format", options->format, "html|markdown", "What to write, whatever the file's name is");
+  list.option("--format", options->format, join(study::page::page_format_names(), "|"),
+              "What to write, whatever the file's name is; without -o to standard output");
   list.flag("--force", options->force, "Overwrite an existing file");
   add_sweep_options(list, *options);
   add_shape_options(list, options->input);

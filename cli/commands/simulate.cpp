@@ -5,11 +5,12 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
+#include "cli/pages/picture_options.hpp"
 #include "cli/pages/scenario_options.hpp"
-#include "sim/draw/terminal.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/tracks/marks.hpp"
 #include "study/compare/compare_rule.hpp"
+#include "study/pages/run_page.hpp"
 #include "study/report/report.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/text/at_place.hpp"
@@ -51,8 +52,8 @@ void add_options(OptionList& list, SimulateOptions& options) {
   list.flag("--chart", options.chart, "Draw the timeline in the terminal");
   list.option("-o,--output", options.report_file, "FILE",
               "Write the report (JSON) to a file; - is standard output");
-  add_print_options(list, options.print, {"table", "json", "markdown"},
-                    "What is printed: the table, the report, or the table as Markdown");
+  add_page_options(list, options.print,
+                   "What is printed: the table, the report as JSON, or the table's page");
   list.option("--include", options.include, "orders|timeline",
               "Put these into the report too, separated by commas")
       .separated_by(',');
@@ -75,34 +76,18 @@ study::ReportParts parts_of(const SimulateOptions& options) {
   return parts;
 }
 
-std::string chart(const pipeloom::Run& run, const Screen& screen, bool everything) {
-  draw::TerminalOptions options;
-  options.width = screen.width;
-  options.colour = screen.colour;
-  options.unicode = screen.unicode;
-  if (everything) options.max_ranks = run.schedule->ranks();
-  return draw::terminal_chart(run.timeline, options);
-}
-
-/// The page for people: the table unless --quiet, the chart if asked for.
-std::string page(const pipeloom::Run& run, const study::ReportParts& parts, const SimulateOptions& options,
-                 const Screen& screen) {
-  std::string out;
-  if (!options.output.quiet) {
-    study::SummaryStyle style;
-    style.everything = options.output.verbose;
-    style.markdown = options.print.is("markdown");
-    style.colour = screen.has_colour() && !style.markdown;
-    out += study::summary_page(run, style);
-    if (parts.scenarios != nullptr)
-      out += '\n' + study::scenario_page(*parts.scenarios, run.timeline.unit, style);
-  }
+/// The answer for people: the tables unless --quiet, the chart if asked for.
+study::page::Page answer_of(const pipeloom::Run& run, const study::ReportParts& parts,
+                            const SimulateOptions& options) {
+  const bool everything = options.output.verbose;
+  study::page::Page answer;
+  if (!options.output.quiet) answer = study::page::run_answer(run, parts.scenarios, everything);
   if (options.chart) {
-    if (!out.empty()) out += '\n';
-    const std::string picture = chart(run, screen, options.output.verbose);
-    out += options.print.is("markdown") ? "```text\n" + picture + "```\n" : picture;
+    const Screen screen = options.output.screen();
+    answer.sections.push_back(
+        {"timeline", "", {chart_of_letters(run.timeline, options.print, screen, everything)}});
   }
-  return out;
+  return answer;
 }
 
 /// Says which rules the run breaks. True if there are any.
@@ -121,7 +106,6 @@ ExitCode run_simulate(const SimulateOptions& options) {
   std::vector<study::CompareRule> rules;
   for (const std::string& text : options.fail_if)
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
-  const Screen screen = options.output.screen();
   if (options.report_in_file()) require_free(*options.report_file, options.force);
 
   const Input input = read_input(options.input);
@@ -141,7 +125,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   if (options.report_on_stdout())
     io::write_file("-", io::Overwrite::Yes, write);
   else
-    print(page(run, parts, options, screen));
+    print_page(options.print, options.output, answer_of(run, parts, options));
   const bool broken = tell_broken(run, rules);
   if (!run.over_limit) return broken ? ExitCode::AnswerIsNo : ExitCode::Ok;
   say("error: " + study::over_limit_text(*run.over_limit, *run.memory) + '\n');

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/draw/terminal.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -24,7 +24,8 @@ Ticks parse_side(std::string_view text, std::string_view whole, TimeUnit unit, T
 }  // namespace
 
 bool PictureOptions::given() const {
-  return width || range || colour_by || theme || title || memory || idle_causes || critical_path || patterns;
+  return width || range || colour_by || theme || !titles.empty() || memory || idle_causes || critical_path ||
+         patterns;
 }
 
 Span parse_range(std::string_view text, TimeUnit unit, Span all) {
@@ -58,12 +59,24 @@ draw::SceneOptions PictureOptions::scene_options(const Timeline& timeline) const
     require_choice("--theme", *theme, {"light", "dark"});
     out.theme = *draw::theme_named(*theme);
   }
-  if (title) out.title = *title;
+  if (!titles.empty()) out.title = titles.front();
   out.show_memory = memory;
   out.show_idle_causes = idle_causes;
   out.show_critical_path = critical_path;
   out.patterns = patterns;
   return out;
+}
+
+study::page::Figure chart_of_letters(const Timeline& timeline, const PrintOptions& print,
+                                     const Screen& screen, bool everything) {
+  draw::TerminalOptions options;
+  options.width = screen.width;
+  options.colour = print.is("table") ? screen.colour : draw::TerminalColour::None;
+  options.unicode = screen.unicode;
+  if (everything) options.max_ranks = timeline.schedule->ranks();
+  study::page::Figure figure;
+  figure.text_chart = draw::terminal_chart(timeline, options);
+  return figure;
 }
 
 void add_picture_options(OptionList& list, PictureOptions& options) {
@@ -74,7 +87,10 @@ void add_picture_options(OptionList& list, PictureOptions& options) {
               "What colours tell; default kind")
       .under(kGroup);
   list.option("--theme", options.theme, "light|dark", "Default light").under(kGroup);
-  list.option("--title", options.title, "TEXT", "Title above the picture").under(kGroup);
+  list.option("--title", options.titles, "TEXT",
+              "Title above the picture; of several runs one for each: repeatable")
+      .repeatable()
+      .under(kGroup);
   list.flag("--memory", options.memory, "Memory curve below each rank").under(kGroup);
   list.flag("--idle-causes", options.idle_causes, "Tint idle time by its cause").under(kGroup);
   list.flag("--critical-path", options.critical_path, "Outline the critical path").under(kGroup);

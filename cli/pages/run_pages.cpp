@@ -11,10 +11,11 @@
 #include <pipeloom/schedule.hpp>
 #include "cli/console.hpp"
 #include "cli/numbers.hpp"
-#include "cli/pages/compare_pages.hpp"
+#include "cli/pages/compare_json.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/memory.hpp"
 #include "study/compare/compare.hpp"
+#include "study/pages/run_page.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::cli {
@@ -102,8 +103,9 @@ class Compared {
 }  // namespace
 
 std::string comparison_page(const pipeloom::Run& run, const Timeline& measured, const Screen& screen) {
+  constexpr std::size_t kOpsAndCauses = 5;
   const Compared compared(run, measured);
-  return runs_page(compared.runs(), {false, screen.has_colour(), 5});
+  return page_text(study::page::compare_answer(compared.runs(), kOpsAndCauses), screen);
 }
 
 std::string comparison_json(const pipeloom::Run& run, const Timeline& measured) {

@@ -221,7 +221,8 @@ bool SceneBuilder::is_folded(const Row& row) const {
 
 double SceneBuilder::frame_below() const {
   const double captions = static_cast<double>(captions_.size()) * (measure_.caption_size + 8);
-  return 4 + measure_.axis_size + 5 + measure_.label_size + captions + measure_.margin;
+  const double axis = options_.show_axis ? measure_.axis_size + 5 + measure_.label_size : 0;
+  return 4 + axis + captions + measure_.margin;
 }
 
 double SceneBuilder::plot_bottom() const {

@@ -171,6 +171,8 @@ struct SceneOptions {
   /// A pattern per op kind in addition to the colour.
   bool patterns = false;
   bool show_legend = true;
+  /// The axis below the rows, with its times. Of pictures above each other the last one's is enough.
+  bool show_axis = true;
   /// Memory curve below each rank, with limit and peak. Without `memory`: live activations (default_memory). A chosen
   /// height gives each rank room for it, 26 pixels, up to 192 ranks; where there is no room, a caption says so instead.
   bool show_memory = false;

@@ -232,17 +232,20 @@ TimeAxis SceneBuilder::axis_ticks() const {
 void SceneBuilder::add_axis() {
   const double y = plot_bottom() + 2;
   const double x = scene_.time.x;
-  const TimeAxis axis = axis_ticks();
   scene_.shapes.emplace_back(Line{x, y, x + scene_.time.width, y, surface_.axis, 1, false, Role::Axis});
-  const double labels = y + 6 + measure_.axis_size * 0.8;
-  for (const AxisTick& tick : axis.ticks) {
-    const double at = scene_.time.x_of(tick.time);
-    scene_.shapes.emplace_back(Line{at, y, at, y + 4, surface_.axis, 1, false, Role::Axis});
-    text(at, labels, measure_.axis_size, tick.label, surface_.text, Align::Middle, Role::Axis);
+  double baseline = y;
+  if (options_.show_axis) {
+    const TimeAxis axis = axis_ticks();
+    const double labels = y + 6 + measure_.axis_size * 0.8;
+    for (const AxisTick& tick : axis.ticks) {
+      const double at = scene_.time.x_of(tick.time);
+      scene_.shapes.emplace_back(Line{at, y, at, y + 4, surface_.axis, 1, false, Role::Axis});
+      text(at, labels, measure_.axis_size, tick.label, surface_.text, Align::Middle, Role::Axis);
+    }
+    baseline = labels + measure_.label_size + 5;
+    text(x + scene_.time.width / 2, baseline, measure_.label_size, axis_title(axis.unit), surface_.text,
+         Align::Middle, Role::Axis);
   }
-  double baseline = labels + measure_.label_size + 5;
-  text(x + scene_.time.width / 2, baseline, measure_.label_size, axis_title(axis.unit), surface_.text,
-       Align::Middle, Role::Axis);
   for (const std::string& caption : captions_) {
     baseline += measure_.caption_size + 8;
     text(x, baseline, measure_.caption_size, caption, surface_.muted, Align::Start, Role::Label);

@@ -5,6 +5,8 @@
 #include <array>
 #include <ostream>
 
+#include "sim/base/text_tools.hpp"
+#include "study/document/formats.hpp"
 #include "study/document/html.hpp"
 #include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
@@ -89,6 +91,7 @@ class HtmlWriter {
   }
 
   void operator()(const Figure& figure) {
+    if (figure.markup.empty()) return (*this)(Code{figure.text_chart});
     out_ << "<figure>";
     if (figure.zooms)
       out_ << "<div class=\"tools\"><button type=\"button\" data-do=\"in\" aria-label=\"Zoom in\">+</button>"
@@ -112,6 +115,14 @@ class HtmlWriter {
   }
 
   void operator()(const Code& code) { out_ << "<pre>" << escaped(code.text) << "</pre>\n"; }
+
+  void operator()(const List& list) {
+    out_ << "<ul>";
+    for (const std::string& item : list.items)
+      out_ << "<li" << class_attribute(item.starts_with("  ") ? "part" : "") << '>' << escaped(trimmed(item))
+           << "</li>";
+    out_ << "</ul>\n";
+  }
 
   void blocks(const std::vector<Block>& all) {
     for (const Block& block : all) std::visit(*this, block);
@@ -159,9 +170,10 @@ void write_contents(std::ostream& out, const Page& page) {
 
 }  // namespace
 
-PageTable PageTable::of(const Table& table, std::string caption) {
+PageTable PageTable::of(const Table& table, std::string caption, std::string name) {
   PageTable out;
   out.caption = std::move(caption);
+  out.name = std::move(name);
   out.columns = table.columns();
   for (const auto& row : table.rows()) {
     out.rows.emplace_back();
@@ -170,19 +182,27 @@ PageTable PageTable::of(const Table& table, std::string caption) {
   return out;
 }
 
+PageTable PageTable::of(const Facts& facts) {
+  PageTable out;
+  out.columns = {{"", Align::Left}, {"", Align::Right}, {"", Align::Left}};
+  for (const Fact& fact : facts.facts) out.rows.push_back({{fact.label}, {fact.value}, {fact.note}});
+  return out;
+}
+
 void write_html(std::ostream& out, const Page& page) {
   const std::string style = shielded(style_sheet() + page.style);
   const std::string code = shielded(script());
   write_head(out, page, style, code);
-  out << "<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>"
-      << escaped(page.title) << "</h1>\n";
+  out << "<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n";
+  if (!page.title.empty()) out << "<h1>" << escaped(page.title) << "</h1>\n";
   if (!page.subtitle.empty()) out << "<p class=\"subtitle\">" << escaped(page.subtitle) << "</p>\n";
   HtmlWriter writer(out);
   writer.blocks(page.lead);
   write_contents(out, page);
   out << "</header>\n<main id=\"main\">\n";
   for (const Section& section : page.sections) {
-    const std::string heading = element("h2", "", escaped(section.heading));
+    const std::string heading =
+        section.heading.empty() ? std::string() : element("h2", "", escaped(section.heading));
     if (section.folded)
       out << fmt::format("<details class=\"section\" id=\"{}\"><summary>{}</summary>\n", section.id, heading);
     else

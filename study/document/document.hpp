@@ -1,13 +1,11 @@
 #pragma once
 
-// A page of findings, independent of its format: one self-contained HTML file, or Markdown for a pull request.
+// A page of findings, independent of its format: what commands print and what reports write (formats: study/document/formats.hpp).
 //
 // The HTML opens from disk and loads nothing: its policy forbids everything but the one style and the one script that it holds, each
 // named by hash. It is complete without the script, which adds hover texts, zoom and sorting. Equal pages give equal bytes.
 
-#include <iosfwd>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -50,12 +48,16 @@ struct PageTable {
   bool sortable = true;
   /// How many columns name a row, 1 or 2: HTML keeps them in sight where the others scroll. Of two the first is a short number.
   int headings = 1;
+  /// A short name for programs that read the tables; "" takes the caption, or the heading above.
+  std::string name = {};
 
-  [[nodiscard]] static PageTable of(const Table& table, std::string caption);
+  [[nodiscard]] static PageTable of(const Table& table, std::string caption, std::string name = {});
+  /// Label, value and note, without titles.
+  [[nodiscard]] static PageTable of(const Facts& facts);
 };
 
-/// A picture. `markup` is a whole <svg> whose ids begin with something unique to the figure. Markdown shows `text_chart` in a code block
-/// instead, if there is one.
+/// A picture. `markup` is a whole <svg> whose ids begin with something unique to the figure. Where there is none, and in Markdown and plain
+/// text, `text_chart` is shown, a chart of letters that ends in a line end. Colours of a terminal in it are for plain text alone.
 struct Figure {
   std::string markup;
   std::string caption;
@@ -78,18 +80,23 @@ struct Code {
   std::string text;
 };
 
-using Block = std::variant<Paragraph, Facts, PageTable, Figure, Legend, Code>;
+/// Sentences one below the other. Two blanks before an item make it part of the item above.
+struct List {
+  std::vector<std::string> items;
+};
+
+using Block = std::variant<Paragraph, Facts, PageTable, Figure, Legend, Code, List>;
 
 struct Section {
-  std::string id;  ///< unique in the page, an XML id
-  std::string heading;
+  std::string id;       ///< unique in the page, an XML id
+  std::string heading;  ///< "" for none
   std::vector<Block> blocks;
   /// Closed at first: for content that few readers need. Prints open.
   bool folded = false;
 };
 
 struct Page {
-  std::string title;     ///< of the window and the first heading
+  std::string title;     ///< of the window and the first heading; "" for neither
   std::string subtitle;  ///< a line below it; may be empty
   /// The answer, before any heading.
   std::vector<Block> lead;
@@ -99,15 +106,5 @@ struct Page {
   /// Rules on top of the common style. No @import, no url().
   std::string style = {};
 };
-
-/// The whole HTML file. Check `out` afterwards, as with any stream.
-void write_html(std::ostream& out, const Page& page);
-
-/// GitHub-flavoured Markdown: headings, tables, text charts in code blocks. Pictures and legends are left out, folded sections become
-/// <details>.
-void write_markdown(std::ostream& out, const Page& page);
-
-/// `text` as Markdown text: characters that Markdown or HTML could take for markup are escaped, line ends become blanks.
-[[nodiscard]] std::string markdown_escaped(std::string_view text);
 
 }  // namespace pipeloom::study::page

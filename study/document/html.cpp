@@ -174,6 +174,7 @@ th[aria-sort=ascending] button::after{content:"\2060\a0\2191";color:var(--text)}
 th[aria-sort=descending] button::after{content:"\2060\a0\2193";color:var(--text)}
 .swatch{display:inline-block;width:.8em;height:.8em;margin-right:.45em;background:currentColor;border:1px solid var(--axis);border-radius:2px;vertical-align:-.06em}
 .swatch+.swatch{margin-left:-.45em}
+li.part{margin-left:1.2em}
 .legend{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;margin:8px 0;padding:0;font-size:13px}
 pre{overflow-x:auto;margin:10px 0;padding:12px 14px;background:var(--row);border-radius:6px;font:13px/1.45 ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Consolas,monospace}
 figure{margin:10px 0}

@@ -7,7 +7,8 @@
 #include <ostream>
 #include <string>
 
-#include "study/document/document.hpp"
+#include "sim/base/text_tools.hpp"
+#include "study/document/formats.hpp"
 
 namespace pipeloom::study::page {
 namespace {
@@ -75,6 +76,12 @@ class MarkdownWriter {
     out_ << fence << "text\n" << code.text << (code.text.ends_with('\n') ? "" : "\n") << fence << "\n\n";
   }
 
+  void operator()(const List& list) {
+    for (const std::string& item : list.items)
+      out_ << (item.starts_with("  ") ? "  - " : "- ") << markdown_escaped(trimmed(item)) << '\n';
+    out_ << '\n';
+  }
+
   void blocks(const std::vector<Block>& all) {
     for (const Block& block : all) std::visit(*this, block);
   }
@@ -103,19 +110,19 @@ std::string markdown_escaped(std::string_view text) {
 }
 
 void write_markdown(std::ostream& out, const Page& page) {
-  out << "## " << markdown_escaped(page.title) << "\n\n";
+  if (!page.title.empty()) out << "## " << markdown_escaped(page.title) << "\n\n";
   if (!page.subtitle.empty()) out << markdown_escaped(page.subtitle) << "\n\n";
   MarkdownWriter writer(out);
   writer.blocks(page.lead);
   for (const Section& section : page.sections) {
     if (section.folded)
       out << "<details><summary>" << markdown_escaped(section.heading) << "</summary>\n\n";
-    else
+    else if (!section.heading.empty())
       out << "### " << markdown_escaped(section.heading) << "\n\n";
     writer.blocks(section.blocks);
     if (section.folded) out << "</details>\n\n";
   }
-  out << "<sub>" << markdown_escaped(page.footer) << "</sub>\n";
+  if (!page.footer.empty()) out << "<sub>" << markdown_escaped(page.footer) << "</sub>\n";
 }
 
 }  // namespace pipeloom::study::page

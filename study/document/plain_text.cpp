@@ -1,10 +1,11 @@
-#include "study/document/plain_text.hpp"
+// A page as text for a terminal.
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 
-#include <pipeloom/error.hpp>
 #include "sim/base/text_tools.hpp"
+#include "study/document/formats.hpp"
 
 namespace pipeloom::study::page {
 namespace {
@@ -15,64 +16,85 @@ std::string shown(std::string_view text) {
   return shortened(text, kMaxText);
 }
 
+/// Blocks as text, each with the lines that belong to it.
 class PlainWriter {
  public:
-  PlainWriter(std::ostream& out, const PlainStyle& style) : out_(out), style_(style) {}
+  explicit PlainWriter(const PlainStyle& style) : style_(style) {}
 
-  void operator()(const Paragraph& text) { out_ << wrapped(shown(text.text), style_.width) << '\n'; }
+  std::string operator()(const Paragraph& text) const { return wrapped(shown(text.text), style_.width); }
 
-  void operator()(const Facts& facts) {
+  std::string operator()(const Facts& facts) const {
     Table table({{"", Align::Left}, {"", Align::Right}, {"", Align::Left}});
     for (const Fact& fact : facts.facts)
       table.add_row({shown(fact.label), shown(fact.value), shown(fact.note)});
-    out_ << table.text() << '\n';
+    return table.text();
   }
 
-  void operator()(const PageTable& page_table) {
-    if (!page_table.caption.empty()) out_ << wrapped(shown(page_table.caption), style_.width);
+  std::string operator()(const PageTable& page_table) const {
     Table table(page_table.columns);
     for (const auto& row : page_table.rows) {
       std::vector<std::string> cells;
       for (const Cell& cell : row) cells.push_back(shown(cell.text));
       table.add_row(std::move(cells));
     }
-    out_ << table.text(style_.colour) << '\n';
+    const std::string caption =
+        page_table.caption.empty() ? std::string() : wrapped(shown(page_table.caption), style_.width);
+    return caption + table.text(style_.colour);
   }
 
-  void operator()(const Figure& figure) { (*this)(Code{figure.text_chart}); }
-  void operator()(const Legend& /*legend*/) {}
+  /// Drawn by this program, maybe with a terminal's colours.
+  std::string operator()(const Figure& figure) const { return figure.text_chart; }
+  std::string operator()(const Legend& /*legend*/) const { return {}; }
 
-  void operator()(const Code& code) {
+  std::string operator()(const Code& code) const {
+    std::string out;
     std::string_view rest = code.text;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      out_ << shown(rest.substr(0, end)) << '\n';
+      out += shown(rest.substr(0, end)) + '\n';
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    if (!code.text.empty()) out_ << '\n';
+    return out;
   }
 
-  void blocks(const std::vector<Block>& all) {
-    for (const Block& block : all) std::visit(*this, block);
+  std::string operator()(const List& list) const {
+    std::string out;
+    for (const std::string& item : list.items) {
+      const std::size_t indent = std::min(item.find_first_not_of(' '), item.size());
+      out += wrapped(shown(std::string_view(item).substr(indent)), style_.width, indent);
+    }
+    return out;
   }
 
  private:
-  std::ostream& out_;
   const PlainStyle& style_;
 };
 
 }  // namespace
 
 void write_plain(std::ostream& out, const Page& page, const PlainStyle& style) {
-  out << bold(shown(page.title), style.colour) << '\n';
-  if (!page.subtitle.empty()) out << shown(page.subtitle) << '\n';
-  out << '\n';
-  PlainWriter writer(out, style);
-  writer.blocks(page.lead);
+  const PlainWriter writer(style);
+  bool first = true;
+  const auto add = [&](const std::string& text) {
+    if (text.empty()) return;
+    out << (first ? "" : "\n") << text;
+    first = false;
+  };
+  std::string head;
+  if (!page.title.empty()) head = bold(shown(page.title), style.colour) + '\n';
+  if (!page.subtitle.empty()) head += shown(page.subtitle) + '\n';
+  add(head);
+  for (const Block& block : page.lead) add(std::visit(writer, block));
   for (const Section& section : page.sections) {
     if (section.folded && !style.everything) continue;
-    out << bold(shown(section.heading), style.colour) << '\n';
-    writer.blocks(section.blocks);
+    std::string heading =
+        section.heading.empty() ? std::string() : bold(shown(section.heading), style.colour) + '\n';
+    for (const Block& block : section.blocks) {
+      const std::string text = std::visit(writer, block);
+      if (text.empty()) continue;
+      add(heading + text);
+      heading.clear();
+    }
   }
 }
 

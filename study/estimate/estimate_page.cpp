@@ -13,10 +13,6 @@ namespace {
 
 using estimate::Category;
 
-std::string shown(const Table& table, const SummaryStyle& style) {
-  return style.markdown ? table.markdown() : table.text(style.colour);
-}
-
 }  // namespace
 
 Table rates_table(const Run& run, const std::optional<TrainingRates>& known) {
@@ -184,18 +180,27 @@ std::string over_limit_text(const EstimatedRun& run) {
                      bytes_text(limit), help);
 }
 
-std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style) {
-  std::string out =
-      fmt::format("{}\n{}\n\n", bold(title(run), style.colour && !style.markdown), run_title(run.run));
-  out += shown(rates_table(run.run, run.rates), style) + '\n' + shown(stage_table(run), style);
+page::Page estimate_page(const EstimatedRun& run, bool everything) {
+  using page::PageTable;
+  page::Page out;
+  out.title = title(run);
+  out.subtitle = run_title(run.run);
+  out.lead = {PageTable::of(rates_table(run.run, run.rates), "", "rates"),
+              PageTable::of(stage_table(run), "", "stages")};
   if (!run.ranks.empty()) {
-    out += '\n' + shown(category_table(run.run, run.ranks), style);
+    PageTable ranks = PageTable::of(category_table(run.run, run.ranks), "", "ranks");
     if (run.ranks.size() > kFullestShown)
-      out += fmt::format("the {} fullest of {} ranks; --json has all\n", kFullestShown, run.ranks.size());
+      ranks.caption =
+          fmt::format("the {} fullest of {} ranks; --json has all", kFullestShown, run.ranks.size());
+    out.lead.emplace_back(std::move(ranks));
   }
-  out += '\n' + shown(term_table(run), style) + '\n';
-  if (!style.everything) return out + "every number's origin: --json, or -v\n";
-  for (const auto& [key, text] : origins_of(run)) out += fmt::format("{}: {}\n", key, text);
+  out.lead.emplace_back(PageTable::of(term_table(run), "", "terms"));
+  page::List origins;
+  if (everything)
+    for (const auto& [key, text] : origins_of(run)) origins.items.push_back(fmt::format("{}: {}", key, text));
+  else
+    origins.items = {"every number's origin: --json, or -v"};
+  out.lead.emplace_back(std::move(origins));
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "study/document/document.hpp"
 #include "study/estimate/estimated_run.hpp"
 #include "study/report/run_tables.hpp"
 
@@ -15,8 +16,8 @@ namespace pipeloom::study {
 /// Ends in a newline; keys as the schema `estimate` says. Times are exact decimals in ms, what is not known is null.
 [[nodiscard]] std::string estimate_json(const EstimatedRun& run);
 
-/// Step time and rates, stages, memory by rank and category, what times are made of and where every number is from.
-[[nodiscard]] std::string estimate_page(const EstimatedRun& run, const SummaryStyle& style);
+/// Step time and rates, stages, memory by rank and category, what times are made of; if `everything`, where every number is from.
+[[nodiscard]] page::Page estimate_page(const EstimatedRun& run, bool everything);
 
 /// Step time, bubble and, where they are known, rates. REQUIRES: run.metrics.
 [[nodiscard]] Table rates_table(const Run& run, const std::optional<TrainingRates>& rates);

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/text_tools.hpp"
-#include "study/document/document.hpp"
+#include "study/document/formats.hpp"
 #include "study/gate/outputs.hpp"
 #include "study/suite/case_verdict.hpp"
 

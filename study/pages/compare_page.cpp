@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -36,13 +37,6 @@ std::string file_of(const std::string& path) {
   return name.empty() ? path : name;
 }
 
-/// "Idle time .." for "idle time ..".
-std::string sentence(std::string words) {
-  if (!words.empty() && words.front() >= 'a' && words.front() <= 'z')
-    words.front() = static_cast<char>(words.front() - 'a' + 'A');
-  return words;
-}
-
 std::string value_text(const MetricRow& row, double value, TimeUnit unit,
                        const MemoryModel* memory = nullptr) {
   if (row.unit == Unit::Time) return time_text(static_cast<Ticks>(value), unit);
@@ -53,19 +47,13 @@ std::string value_text(const MetricRow& row, double value, TimeUnit unit,
 }
 
 /// The runs by file names without their folders, where these tell them apart.
-Runs sides_of(const std::list<Run>& runs) {
+Runs sides_of(std::span<const Run* const> runs) {
   std::set<std::string> seen;
-  for (const Run& run : runs) seen.insert(file_of(run.title));
+  for (const Run* run : runs) seen.insert(file_of(run->title));
   Runs sides;
-  for (const Run& run : runs)
-    sides.push_back({&run, seen.size() == runs.size() ? file_of(run.title) : run.title});
+  for (const Run* run : runs)
+    sides.push_back({run, seen.size() == runs.size() ? file_of(run->title) : run->title});
   return sides;
-}
-
-std::vector<const Run*> pointers(const Runs& sides) {
-  std::vector<const Run*> out;
-  for (const Side& side : sides) out.push_back(side.run);
-  return out;
 }
 
 /// Good if a metric of a run is better than the baseline's, Bad if worse.
@@ -88,6 +76,7 @@ std::string change_of(const MetricRow& row, std::size_t run) {
 PageTable metrics_table(const Runs& runs, const std::vector<MetricRow>& rows) {
   PageTable table;
   table.caption = "The first run is the baseline. Changes say whether the run is better or worse.";
+  table.name = "metrics";
   table.sortable = false;
   table.columns = {{"metric", Align::Left}};
   for (std::size_t run = 0; run < runs.size(); ++run) {
@@ -226,6 +215,7 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
   PageTable table;
   table.caption = fmt::format("{}: ops that differ most in their {}", side.title,
                               ops.durations_differ ? "duration" : "start");
+  table.name = "ops of " + side.title;
   table.columns = {
       {"op", Align::Left}, {"rank", Align::Right}, {"start", Align::Right}, {"duration", Align::Right}};
   const TimeUnit unit = side.run->timeline.unit;
@@ -240,63 +230,112 @@ PageTable ops_table(const Side& side, const OpComparison& ops, std::size_t most)
   return table;
 }
 
-/// Adds the causes that hold each run back.
-void add_roots(const Runs& runs, Page& page) {
-  for (const auto& [run, title] : runs)
-    if (const std::string roots = roots_text(*run->timeline.schedule, roots_of(*run)); !roots.empty())
-      page.lead.emplace_back(Paragraph{fmt::format("{} is held back: {}.", title, roots)});
+/// Idle time of ranks by cause that differs most from the baseline's; nullopt if nothing differs, or idle times are not known.
+std::optional<PageTable> changed_causes_table(const Run& baseline, const Side& side, std::size_t most) {
+  if (baseline.idle.empty() || side.run->idle.empty()) return std::nullopt;
+  const auto changes = cause_changes(cause_totals(baseline.idle), cause_totals(side.run->idle), most);
+  if (changes.empty()) return std::nullopt;
+  const TimeUnit unit = baseline.timeline.unit;
+  PageTable table;
+  table.caption = side.title + ": idle time that differs most";
+  table.name = "idle time of " + side.title;
+  table.columns = {{"rank", Align::Right},
+                   {"idle", Align::Left},
+                   {"before", Align::Right},
+                   {"after", Align::Right},
+                   {"change", Align::Right}};
+  for (const CauseChange& change : changes)
+    table.rows.push_back({{fmt::format("{}", change.rank)},
+                          {std::string(name_of(change.cause))},
+                          {time_text(change.before, unit)},
+                          {time_text(change.after, unit)},
+                          {explain::signed_time(change.change(), unit)}});
+  return table;
 }
 
-/// For each measured run whose ops the baseline predicts, adds the causes of the difference between the two.
+/// The causes that hold each run back.
+List roots_list(const Runs& runs) {
+  List list;
+  for (const auto& [run, title] : runs)
+    if (const std::string roots = roots_text(*run->timeline.schedule, roots_of(*run)); !roots.empty())
+      list.items.push_back(fmt::format("{} is held back: {}.", title, roots));
+  return list;
+}
+
+/// Remarks about each run, for above its numbers.
+List remarks_list(const Runs& runs, const std::vector<OpComparison>& ops) {
+  List list;
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    for (const std::string& line :
+         remarks(*runs[0].run, *runs[run].run, ops[run - 1], {runs[0].title, runs[run].title}))
+      list.items.push_back(runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : line);
+  return list;
+}
+
+/// For each run but the first, how its ops differ.
+std::vector<OpComparison> compared_ops(const Runs& runs, std::size_t most) {
+  std::vector<OpComparison> out;
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    out.push_back(compare_ops(runs[0].run->timeline, runs[run].run->timeline, 0, 0, most));
+  return out;
+}
+
+/// Causes of the difference between the baseline and a measured run of its ops; empty where there is nothing to explain. `page` gets the
+/// largest as a sentence of its lead, unless it is null.
+std::vector<Block> explained(const Runs& runs, const Side& side, Page* page) {
+  const auto found = explain::explanation_between(*runs[0].run, *side.run);
+  if (!found || found->causes.empty()) return {};
+  const bool has_headings = page != nullptr;
+  std::vector<Block> out = explanation_blocks(
+      *found, has_headings ? fmt::format("{}: {}", side.title, explain::headline_of(*found))
+                           : fmt::format("{}: causes of the difference; {}", side.title,
+                                         explain::headline_of(*found)));
+  for (const std::string& warning : found->warnings) out.emplace_back(Paragraph{warning, Tone::Warning});
+  if (page != nullptr)
+    page->lead.emplace_back(Paragraph{
+        fmt::format("{}: largest cause of the difference: {}, {}", side.title, found->causes[0].text,
+                    explain::signed_time(found->causes[0].amount, found->unit))});
+  return out;
+}
+
 void add_explanations(const Runs& runs, Page& page) {
   Section section{"explained", "Where the difference comes from", {}};
-  for (std::size_t run = 1; run < runs.size(); ++run) {
-    const auto found = explain::explanation_between(*runs[0].run, *runs[run].run);
-    if (!found || found->causes.empty()) continue;
-    PageTable table = PageTable::of(explain::causes_table(*found),
-                                    fmt::format("{}: {}", runs[run].title, explain::headline_of(*found)));
-    table.sortable = false;
-    section.blocks.emplace_back(std::move(table));
-    for (const std::string& line : explain::lines_below(*found)) section.blocks.emplace_back(Paragraph{line});
-    for (const std::string& warning : found->warnings)
-      section.blocks.emplace_back(Paragraph{warning, Tone::Warning});
-    page.lead.emplace_back(Paragraph{
-        fmt::format("{}: largest cause of the difference: {}, {}", runs[run].title, found->causes[0].text,
-                    explain::signed_time(found->causes[0].amount, found->unit))});
-  }
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    std::ranges::move(explained(runs, runs[run], &page), std::back_inserter(section.blocks));
   if (!section.blocks.empty()) page.sections.push_back(std::move(section));
 }
 
 void add_differences(const Runs& runs, Medium medium, Page& page) {
   Section section{"ops", "Ops that differ", {}};
   const std::size_t most = medium == Medium::Html ? kOpsShown : kOpsInMarkdown;
-  for (std::size_t run = 1; run < runs.size(); ++run) {
-    const OpComparison ops = compare_ops(runs[0].run->timeline, runs[run].run->timeline, 0, 0, most);
-    for (const std::string& line :
-         remarks(*runs[0].run, *runs[run].run, ops, {runs[0].title, runs[run].title}))
-      page.lead.emplace_back(
-          Paragraph{runs.size() > 2 ? fmt::format("{}: {}", runs[run].title, line) : sentence(line)});
-    if (!ops.largest.empty() && same_clock(runs[0].run->timeline, runs[run].run->timeline))
-      section.blocks.emplace_back(ops_table(runs[run], ops, most));
-  }
+  const std::vector<OpComparison> ops = compared_ops(runs, most);
+  page.lead.emplace_back(remarks_list(runs, ops));
+  for (std::size_t run = 1; run < runs.size(); ++run)
+    if (!ops[run - 1].largest.empty() && same_clock(runs[0].run->timeline, runs[run].run->timeline))
+      section.blocks.emplace_back(ops_table(runs[run], ops[run - 1], most));
   if (!section.blocks.empty()) page.sections.push_back(std::move(section));
+}
+
+std::string title_of(const Runs& runs) {
+  return runs.size() == 2 ? fmt::format("{} against {}", runs[1].title, runs[0].title)
+                          : fmt::format("{} and {}", runs[0].title, count_text(runs.size() - 1, "other run"));
 }
 
 }  // namespace
 
 Page compare_page(const std::list<Run>& loaded, Medium medium) {
-  const Runs runs = sides_of(loaded);
-  const auto rows = compare_metrics(pointers(runs));
+  std::vector<const Run*> pointers;
+  for (const Run& run : loaded) pointers.push_back(&run);
+  const Runs runs = sides_of(pointers);
+  const auto rows = compare_metrics(pointers);
   Page page;
-  page.title = runs.size() == 2
-                   ? fmt::format("{} against {}", runs[1].title, runs[0].title)
-                   : fmt::format("{} and {}", runs[0].title, count_text(runs.size() - 1, "other run"));
+  page.title = title_of(runs);
   page.subtitle = "A comparison; the first run is the baseline";
   page.lead.emplace_back(makespans(runs, rows));
   page.sections.push_back(timelines(runs, medium));
   page.sections.push_back({"metrics", "Metrics", {metrics_table(runs, rows)}});
   if (auto section = causes(runs, medium)) page.sections.push_back(std::move(*section));
-  add_roots(runs, page);
+  if (List roots = roots_list(runs); !roots.items.empty()) page.lead.emplace_back(std::move(roots));
   add_explanations(runs, page);
   add_differences(runs, medium, page);
   for (const auto& [run, title] : runs) {
@@ -309,6 +348,26 @@ Page compare_page(const std::list<Run>& loaded, Medium medium) {
       page.lead.emplace_back(Paragraph{fmt::format("{}: {}", title, warning), Tone::Warning});
   }
   page.footer = fmt::format("pipeloom {}", kVersion);
+  return page;
+}
+
+Page compare_answer(std::span<const Run* const> loaded, std::size_t most) {
+  const Runs runs = sides_of(loaded);
+  const std::vector<OpComparison> ops = compared_ops(runs, most);
+  Page page;
+  page.title = title_of(runs);
+  page.lead.emplace_back(remarks_list(runs, ops));
+  PageTable metrics = metrics_table(runs, compare_metrics(loaded));
+  metrics.caption.clear();
+  page.lead.emplace_back(std::move(metrics));
+  if (List roots = roots_list(runs); !roots.items.empty()) page.lead.emplace_back(std::move(roots));
+  for (std::size_t run = 1; run < runs.size(); ++run) {
+    if (!same_clock(runs[0].run->timeline, runs[run].run->timeline)) continue;
+    std::ranges::move(explained(runs, runs[run], nullptr), std::back_inserter(page.lead));
+    if (auto table = changed_causes_table(*runs[0].run, runs[run], most))
+      page.lead.emplace_back(std::move(*table));
+    if (!ops[run - 1].largest.empty()) page.lead.emplace_back(ops_table(runs[run], ops[run - 1], most));
+  }
   return page;
 }
 

@@ -101,9 +101,9 @@ Section ranks_section(const Run& run, Medium medium) {
   const auto ranks = interesting_ranks(*run.metrics, std::max(most, kChartRanks));
   const std::string unit(draw::unit_words(run.timeline.unit));
   Section section{"ranks", "Ranks", {}};
-  section.blocks.emplace_back(
-      PageTable::of(rank_table(run, ranks, false),
-                    fmt::format("Times in {}.{}", unit, some_of(ranks.size(), run.metrics->ranks.size()))));
+  section.blocks.emplace_back(PageTable::of(
+      rank_table(run, ranks, false),
+      fmt::format("Times in {}.{}", unit, some_of(ranks.size(), run.metrics->ranks.size())), "ranks"));
   return section;
 }
 
@@ -111,8 +111,9 @@ Section scenarios_section(const Run& run, const ScenarioSummary& scenarios) {
   Section section{"scenarios", "Steps that vary", {}};
   section.blocks.emplace_back(
       PageTable::of(scenario_times_table(scenarios, run.timeline.unit),
-                    scenario_title(scenarios) + ": durations vary as costs.noise says."));
-  section.blocks.emplace_back(PageTable::of(sensitivity_table(scenarios, false), "What the step hangs on."));
+                    scenario_title(scenarios) + ": durations vary as costs.noise says.", "scenarios"));
+  section.blocks.emplace_back(
+      PageTable::of(sensitivity_table(scenarios, false), "What the step hangs on.", "sensitivities"));
   return section;
 }
 
@@ -153,7 +154,7 @@ Page simulated_page(const Run& run, Medium medium, const ScenarioSummary* scenar
   if (causes.total.total() > 0) page.sections.push_back(causes_section(run, medium));
   page.sections.push_back(ranks_section(run, medium));
   if (scenarios != nullptr) page.sections.push_back(scenarios_section(run, *scenarios));
-  Section summary{"numbers", "All numbers", {PageTable::of(summary_table(run), "")}};
+  Section summary{"numbers", "All numbers", {PageTable::of(summary_table(run), "", "metrics")}};
   if (run.critical_path) summary.blocks.emplace_back(critical_table(run));
   page.sections.push_back(std::move(summary));
   page.sections.push_back({"configuration", "Configuration", {config_table(*run.effective)}, true});
@@ -181,6 +182,52 @@ Page read_page(const Run& run, Medium medium) {
 Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {
   Page page = run.simulated() ? simulated_page(run, medium, scenarios) : read_page(run, medium);
   page.footer = fmt::format("pipeloom {}", kVersion);
+  return page;
+}
+
+namespace {
+
+/// True if each of a rank's several stages takes the times given for one, because costs.per has its default: the work then differs from that of
+/// a schedule with one stage per rank.
+bool repeats_costs(const Run& run) {
+  const auto& origins = run.effective->origins;
+  return run.effective->chunks.value_or(1) > 1 && run.model == nullptr &&
+         std::any_of(origins.begin(), origins.end(), [](const cost::Origin& origin) {
+           return origin.first == "costs.per" && origin.second == "default";
+         });
+}
+
+/// A row for each of the ranks that are worth one, or for each if `everything`.
+PageTable ranks_of_answer(const Run& run, bool everything) {
+  const std::size_t count = run.metrics->ranks.size();
+  const auto ranks = interesting_ranks(*run.metrics, everything ? std::max(count, kRanksShown) : kRanksShown);
+  PageTable table = PageTable::of(rank_table(run, ranks, everything), "", "ranks");
+  if (ranks.size() < count)
+    table.caption = fmt::format("{} of {} ranks: the ends, the extremes and an even spread; -v shows all",
+                                ranks.size(), count_text(count));
+  return table;
+}
+
+}  // namespace
+
+Page run_answer(const Run& run, const ScenarioSummary* scenarios, bool everything) {
+  Page page;
+  page.title = run_title(run);
+  page.lead.emplace_back(PageTable::of(summary_table(run), "", "metrics"));
+  if (const std::string roots = roots_text(*run.schedule, roots_of(run)); !roots.empty())
+    page.lead.emplace_back(Paragraph{fmt::format("Held back: {}.", roots)});
+  if (repeats_costs(run))
+    page.lead.emplace_back(Paragraph{fmt::format(
+        "Each of a rank's {} stages takes the times given for one: beside schedules with other stages, set "
+        "costs.per to \"model\".",
+        *run.effective->chunks)});
+  page.lead.emplace_back(ranks_of_answer(run, everything));
+  if (scenarios == nullptr) return page;
+  Section section{"scenarios", scenario_title(*scenarios), {}};
+  section.blocks.emplace_back(
+      PageTable::of(scenario_times_table(*scenarios, run.timeline.unit), "", "scenarios"));
+  section.blocks.emplace_back(PageTable::of(sensitivity_table(*scenarios, everything), "", "sensitivities"));
+  page.sections.push_back(std::move(section));
   return page;
 }
 

@@ -1,12 +1,17 @@
 #pragma once
 
-// The pages of one run and of several: the answer first, then the pictures, then the tables.
+// The pages of one run and of several: the answer first, then the pictures, then the tables. And the answers of commands: shorter pages of
+// the same tables.
 
+#include <cstddef>
 #include <list>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <pipeloom/run.hpp>
 #include "study/document/document.hpp"
+#include "study/explain/explain.hpp"
 #include "study/run/scenario_run.hpp"
 
 namespace pipeloom::study::page {
@@ -22,5 +27,17 @@ enum class Medium : unsigned char { Html, Markdown };
 /// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
 /// causes of the difference, ops that differ most.
 [[nodiscard]] Page compare_page(const std::list<Run>& runs, Medium medium);
+
+/// The answer of `pipeloom simulate`: metrics, causes that hold it back, ranks; all of them if `everything`.
+[[nodiscard]] Page run_answer(const Run& run, const ScenarioSummary* scenarios, bool everything);
+
+/// The answer of `pipeloom compare`: tables of compare_page() with at most `most` rows of causes and ops. runs[0] is the baseline.
+[[nodiscard]] Page compare_answer(std::span<const Run* const> runs, std::size_t most);
+
+/// The answer of `pipeloom explain`: causes with their amounts, and those without effect.
+[[nodiscard]] Page explain_answer(const explain::Explanation& explanation);
+/// Blocks of it that pages of comparisons have too: the table with `caption`, and sentences below it.
+[[nodiscard]] std::vector<Block> explanation_blocks(const explain::Explanation& explanation,
+                                                    std::string caption);
 
 }  // namespace pipeloom::study::page

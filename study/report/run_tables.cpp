@@ -9,7 +9,6 @@
 #include <pipeloom/schedule.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/words.hpp"
-#include "study/report/run_roots.hpp"
 #include "study/run/messages.hpp"
 #include "study/text/numbers.hpp"
 
@@ -188,43 +187,6 @@ std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit) {
   return shown;
 }
 
-namespace {
-
-/// True if each of a rank's several stages takes the times given for one, because costs.per has its default: the work then differs from that of
-/// a schedule with one stage per rank.
-bool repeats_costs(const Run& run) {
-  const auto& origins = run.effective->origins;
-  return run.effective->chunks.value_or(1) > 1 && run.model == nullptr &&
-         std::any_of(origins.begin(), origins.end(), [](const cost::Origin& origin) {
-           return origin.first == "costs.per" && origin.second == "default";
-         });
-}
-
-}  // namespace
-
-std::string summary_page(const Run& run, const SummaryStyle& style) {
-  const std::size_t count = run.metrics->ranks.size();
-  const auto ranks =
-      interesting_ranks(*run.metrics, style.everything ? std::max(count, kRanksShown) : kRanksShown);
-  const Table summary = summary_table(run);
-  const Table table = rank_table(run, ranks, style.everything);
-  std::string out = bold(printable(run_title(run)), style.colour) + "\n\n";
-  out += style.markdown ? summary.markdown() : summary.text();
-  if (const std::string roots = roots_text(*run.schedule, roots_of(run)); !roots.empty())
-    out += fmt::format("\nHeld back: {}.\n", roots);
-  if (repeats_costs(run))
-    out += fmt::format(
-        "\nEach of a rank's {} stages takes the times given for one: beside schedules with other stages, set "
-        "costs.per to \"model\".\n",
-        *run.effective->chunks);
-  out += '\n';
-  out += style.markdown ? table.markdown() : table.text(style.colour);
-  if (ranks.size() < count)
-    out += fmt::format("{} of {} ranks: the ends, the extremes and an even spread; -v shows all\n",
-                       ranks.size(), count_text(count));
-  return out;
-}
-
 Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit) {
   Table times({{"over scenarios"},
                {"mean", Align::Right},
@@ -254,15 +216,6 @@ Table sensitivity_table(const ScenarioSummary& scenarios, bool everything) {
 std::string scenario_title(const ScenarioSummary& scenarios) {
   return fmt::format("{}, seed {}", count_text(static_cast<std::size_t>(scenarios.count), "scenario"),
                      scenarios.seed);
-}
-
-std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit, const SummaryStyle& style) {
-  const auto text = [&style](const Table& table) {
-    return style.markdown ? table.markdown() : table.text(style.colour);
-  };
-  return bold(scenario_title(scenarios), style.colour) + "\n\n" +
-         text(scenario_times_table(scenarios, unit)) + '\n' +
-         text(sensitivity_table(scenarios, style.everything));
 }
 
 std::string over_limit_text(const OverLimit& over, const MemoryModel& model) {

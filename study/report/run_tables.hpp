@@ -32,24 +32,12 @@ inline constexpr std::size_t kRanksShown = 16;
 /// evenly. REQUIRES: limit >= 5.
 [[nodiscard]] std::vector<Rank> interesting_ranks(const Metrics& metrics, std::size_t limit);
 
-/// The whole page: title, summary, ranks and how many were left out.
-struct SummaryStyle {
-  bool everything = false;
-  bool markdown = false;
-  bool colour = false;
-};
-[[nodiscard]] std::string summary_page(const Run& run, const SummaryStyle& style);
-
 /// Mean and quantiles of makespan and bubble over scenarios.
 [[nodiscard]] Table scenario_times_table(const ScenarioSummary& scenarios, TimeUnit unit);
 /// The parts to which the step is most sensitive: the first few of stages, ranks, kinds of op and links, or `everything`.
 [[nodiscard]] Table sensitivity_table(const ScenarioSummary& scenarios, bool everything);
 /// "1,000 scenarios, seed 0".
 [[nodiscard]] std::string scenario_title(const ScenarioSummary& scenarios);
-/// The times of steps over scenarios, and the parts to which they are most sensitive: a title and the two tables.
-[[nodiscard]] std::string scenario_page(const ScenarioSummary& scenarios, TimeUnit unit,
-                                        const SummaryStyle& style);
-
 /// "over the memory limit: rank 0 needs 81.1 GB (75.5 GiB) at 0F3, the limit is 80.0 GB (74.5 GiB); ..."
 [[nodiscard]] std::string over_limit_text(const OverLimit& over, const MemoryModel& model);
 

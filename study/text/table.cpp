@@ -21,19 +21,6 @@ std::string without_trailing_blanks(std::string text) {
   return text;
 }
 
-std::string markdown_row(const std::vector<std::string>& cells) {
-  std::string out = "|";
-  for (const std::string& cell : cells) {
-    out += ' ';
-    for (const char c : cell) {
-      if (c == '|') out += '\\';
-      out += c;
-    }
-    out += " |";
-  }
-  return out + '\n';
-}
-
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -82,14 +69,6 @@ std::string Table::text(bool colour) const {
   return out;
 }
 
-std::string Table::markdown() const {
-  std::vector<std::string> rules;
-  for (const Column& column : columns_) rules.emplace_back(column.align == Align::Right ? "---:" : "---");
-  std::string out = markdown_row(titles_of(columns_)) + markdown_row(rules);
-  for (const auto& row : rows_) out += markdown_row(row);
-  return out;
-}
-
 std::string bold(std::string_view text, bool on) {
   return on ? "\x1b[1m" + std::string(text) + "\x1b[0m" : std::string(text);
 }
@@ -99,7 +78,9 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
   std::string out;
   std::string line;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    std::size_t end = std::min(text.find(' ', begin), text.size());
+    // A number stays with its "%".
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     if (!line.empty() && indent + display_width(line) + 1 + display_width(word) > width) {
       out += margin + line + '\n';

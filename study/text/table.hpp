@@ -34,8 +34,6 @@ class Table {
 
   /// Lines ending in '\n', columns two blanks apart, no blanks at the ends of lines. The heading is bold if `colour`.
   [[nodiscard]] std::string text(bool colour = false) const;
-  /// The same as a Markdown table; '|' in cells is escaped.
-  [[nodiscard]] std::string markdown() const;
 
  private:
   [[nodiscard]] bool has_heading() const;
@@ -54,7 +52,7 @@ class Table {
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 /// `text` broken between words into lines of at most `width` columns, each after `indent` blanks and ending in '\n'. A
-/// longer word has a line of its own.
+/// longer word has a line of its own, and "%" stays with the number before it.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width, std::size_t indent = 0);
 
 }  // namespace pipeloom::study

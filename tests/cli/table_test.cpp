@@ -44,19 +44,11 @@ TEST_CASE("the heading is bold where colour is wanted") {
   CHECK(table.text(true) == "\x1b[1ma\x1b[0m\n1\n");
 }
 
-TEST_CASE("Markdown: alignment in the rule, bars escaped") {
-  Table table({{"what", Align::Left}, {"n", Align::Right}});
-  table.add_row({"a|b", "1"});
-  CHECK(table.markdown() ==
-        "| what | n |\n"
-        "| --- | ---: |\n"
-        "| a\\|b | 1 |\n");
-}
-
 TEST_CASE("text wraps between words, each line indented") {
   CHECK(wrapped("one two three four", 11, 2) == "  one two\n  three\n  four\n");
   CHECK(wrapped("one two", 80) == "one two\n");
   CHECK(wrapped("", 80).empty());
+  CHECK(wrapped("it is 6.0 % of it", 9) == "it is\n6.0 % of\nit\n");
 }
 
 TEST_CASE("a word longer than the width has a line of its own") {

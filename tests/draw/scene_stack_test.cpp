@@ -40,6 +40,24 @@ TEST_CASE("a chosen size is that of all stacked pictures together", "[draw]") {
   CHECK(scene.height == Approx(400));
 }
 
+TEST_CASE("of stacked pictures one may have the axis of all", "[draw]") {
+  const Timeline timeline = run(kTwoRanks);
+  SceneOptions options;
+  options.title = "above";
+  options.show_axis = false;
+  SceneOptions last = options;
+  last.title = "below";
+  last.show_axis = true;
+  const Scene scene = build_stacked_scene({{&timeline, options}, {&timeline, last}});
+  const Scene both = build_stacked_scene({{&timeline, last}, {&timeline, last}});
+  CHECK(scene.height < both.height);
+  // Each text of the axis is there once, and below all rows.
+  const std::size_t with_two = shapes_of<Text>(both, Role::Axis).size();
+  const auto texts = shapes_of<Text>(scene, Role::Axis);
+  CHECK(2 * texts.size() == with_two);
+  for (const auto& text : texts) CHECK(text.y > scene.rows.back().y + scene.rows.back().height);
+}
+
 TEST_CASE("a picture is in the colours of its palette", "[draw]") {
   const Timeline timeline = run(kTwoRanks);
   SceneOptions options;

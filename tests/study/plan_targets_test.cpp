@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/base/text_tools.hpp"
 #include "sim/layout/megatron_layout.hpp"
 #include "study/plan/judge.hpp"
 #include "study/plan/plan.hpp"
@@ -123,7 +124,7 @@ TEST_CASE("where a target takes nothing, the page says why without being asked")
                                 {"costs.zero", "0"}};
   const Plan plan = plan_for("torchtitan", workload, kShapes);
   CHECK(plan.candidates.empty());
-  const std::string text = study::refusals_text(plan, {.width = 400});
+  const std::string text = join(study::refusals_list(plan, false).items, "\n");
   CHECK(text.find("ep 8 does not divide cp x tp, 1, and with ZeRO 0 the 8 data ranks are replicas") !=
         std::string::npos);
 }

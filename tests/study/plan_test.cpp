@@ -12,6 +12,7 @@
 #include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/plain_page.hpp"
 
 namespace plan_test {
 
@@ -196,7 +197,7 @@ TEST_CASE("where nobody said what runs now, interleaved 1F1B at its best is what
     CHECK(one.change == static_cast<double>(one.step_time) / static_cast<double>(other->step_time) - 1);
     if (one.schedule == other->schedule) CHECK(study::is_same(*other, one, PlanObjective::StepTime));
   }
-  const std::string page = study::plan_page(plan, {.top = 1});
+  const std::string page = plain_text_of(study::plan_page(plan, {.top = 1}));
   CHECK(page.find(other->name) != std::string::npos);
   CHECK(page.find("reference") != std::string::npos);
   CHECK(page.find("now") == std::string::npos);
@@ -217,7 +218,7 @@ TEST_CASE(
   asked.vary = {};
   asked.vary.add(Vary::Schedule);
   const Plan plan = plan_of(workload, asked);
-  const std::string page = study::plan_page(plan, {.width = 200});
+  const std::string page = plain_text_of(study::plan_page(plan, {}), 200);
   // 4 x 2 x 3 devices; 8 x 1 x 3 samples; 95 % of 79.11 GiB.
   for (const char* words : {"llama3-8b, 32 layers, on 24 h100: pp 4, tp 2, dp 3, cp 1, ep 1, ZeRO 1",
                             "batch 24: 8 microbatches of 1 sample on each of 3 replicas, 8,192 tokens a "
@@ -318,7 +319,7 @@ TEST_CASE("a plan's picture has a point for every candidate, named ones on its f
   // A rank's activation is 12 bytes: the axis counts activations.
   CHECK(words.find("limit") != std::string::npos);
   CHECK(plan.activation == 12);
-  CHECK(study::plan_page(plan, {}).find("  3 ") != std::string::npos);
+  CHECK(plain_text_of(study::plan_page(plan, {})).find("  3 ") != std::string::npos);
   CHECK(words.find("1f1b (now)") != std::string::npos);
   CHECK(words.find(plan.candidates[plan.pareto.front()].name) != std::string::npos);
 }
@@ -374,7 +375,7 @@ TEST_CASE("a plan makes pairs where they take less than their ops, and only ther
   const Run again =
       study::evaluate_schedule(best.order, "order", study::config_of(study::assignments_of(best.config)), {});
   CHECK(again.metrics->step_time == best.step_time);
-  CHECK(study::plan_page(paired, {}).find(" with these pairs") != std::string::npos);
+  CHECK(plain_text_of(study::plan_page(paired, {})).find(" with these pairs") != std::string::npos);
 }
 
 TEST_CASE("what the search proves counts only where its limits are the run's own") {

@@ -156,10 +156,10 @@ TEST_CASE("how far estimates were is said of the device that is asked about") {
 }
 
 TEST_CASE("a legend says the words of its table and no others") {
-  CHECK(study::legend({"zbv", "", "-"}, 100).empty());
-  CHECK(study::legend({"optimal", "now", "optimal"}, 200) ==
-        "\noptimal: no better order exists for these stages; now: what runs now\n");
-  CHECK(study::legend({"0.1 %"}, 200).starts_with("\ngap: how much longer"));
+  CHECK(study::legend({"zbv", "", "-"}).empty());
+  CHECK(study::legend({"optimal", "now", "optimal"}) ==
+        "optimal: no better order exists for these stages; now: what runs now");
+  CHECK(study::legend({"0.1 %"}).starts_with("gap: how much longer"));
 }
 
 TEST_CASE("what is not taken is counted by reason, and told one by one where everything is asked for") {
@@ -168,14 +168,15 @@ TEST_CASE("what is not taken is counted by reason, and told one by one where eve
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
     plan.rejected.push_back({name, "holds 9 on rank 0, 1 over its limit", study::Refusal::OverLimit});
   plan.rejected.push_back({"g", "needs an even number of ranks"});
-  CHECK(study::refusals_text(plan, {}) ==
-        "\nNot taken\n  6 over the limit: a, b, c, d and 2 more\n  1 cannot run here: g\n  -v says why of "
-        "each\n");
-  const std::string each = study::refusals_text(plan, {.everything = true});
-  CHECK(each.find("  f: holds 9 on rank 0, 1 over its limit\n") != std::string::npos);
-  CHECK(each.find("  g: needs an even number of ranks\n") != std::string::npos);
+  CHECK(study::refusals_list(plan, false).items ==
+        std::vector<std::string>{"  6 over the limit: a, b, c, d and 2 more", "  1 cannot run here: g",
+                                 "  -v says why of each"});
+  const std::vector<std::string> each = study::refusals_list(plan, true).items;
+  REQUIRE(each.size() == 7);
+  CHECK(each[5] == "  f: holds 9 on rank 0, 1 over its limit");
+  CHECK(each[6] == "  g: needs an even number of ranks");
   plan.rejected.clear();
-  CHECK(study::refusals_text(plan, {}).empty());
+  CHECK(study::refusals_list(plan, false).items.empty());
 }
 
 }  // namespace ranking_test

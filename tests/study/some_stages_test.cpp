@@ -15,6 +15,7 @@
 #include "study/run/assignments.hpp"
 #include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/plain_page.hpp"
 #include "support/run_config.hpp"
 
 namespace some_stages_test {
@@ -284,7 +285,7 @@ TEST_CASE("reloads are issued as far ahead as is best, and what to paste says it
   CHECK(all->step_time == shortest);
   CHECK(all->step_time < step_of(1));
   const int ahead = study::config_of(study::assignments_of(all->config)).options.offload.prefetch;
-  CHECK(study::paste_text(*all, {}, 100)
+  CHECK(plain_text_of(study::paste_section(*all, {}, 100))
             .find("offload    activations to the host behind their forward, stages all; loaded " +
                   std::to_string(ahead) + " ops ahead\n") != std::string::npos);
 }
@@ -358,7 +359,7 @@ TEST_CASE("some stages recompute and others offload in one design") {
   CHECK(study::over_limit_text(best.run).empty());
   CHECK(best.run.schedule->contains(OpKind::Recompute));
   CHECK(best.run.schedule->has_copies());
-  const std::string paste = study::paste_text(best, {}, 100);
+  const std::string paste = plain_text_of(study::paste_section(best, {}, 100));
   CHECK(paste.find("recompute  whole forwards, stages 0\n") != std::string::npos);
   CHECK(paste.find("offload    activations to the host behind their forward, stages 1; loaded ") !=
         std::string::npos);
@@ -474,7 +475,8 @@ TEST_CASE("layers, placement and which stages recompute are chosen together") {
   CHECK(config.options.recompute.stages.size() < static_cast<std::size_t>(together.run.schedule->stages()));
   CHECK(study::over_limit_text(together.run).empty());
   // And what to paste says all of it, not the order alone.
-  const std::string paste = study::paste_text(together, study::verdicts_of(together, {}), 100);
+  const std::string paste =
+      plain_text_of(study::paste_section(together, study::verdicts_of(together, {}), 100));
   CHECK(paste.find("layers_of_stage = [[0, ") != std::string::npos);
   CHECK(paste.find("torchtitan is told recomputation for all stages alike, not for some") !=
         std::string::npos);

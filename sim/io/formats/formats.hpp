@@ -62,7 +62,8 @@ struct Format {
   bool needs_times = false;             ///< writing it takes a simulated schedule
   bool needs_metrics = false;           ///< and a measured one: Exported::report is there
   bool binary = false;                  ///< not for a terminal
-  bool picture = false;                 ///< Exported::picture changes it
+  /// Writes a scene; empty for formats that are no pictures. Exported::picture changes what `write` draws.
+  std::function<void(std::ostream& out, const draw::Scene& scene)> picture = {};
   int bytes_per_op =
       0;  ///< of text, about, for every op of every step; 0 for texts that do not grow with them
   bool lowers = false;  ///< Exported::lowering changes it

@@ -15,13 +15,13 @@ Format picture(std::string name, std::string summary,
   out.name = std::move(name);
   out.summary = std::move(summary);
   out.needs_times = true;
-  out.picture = true;
-  out.write = [write = std::move(write)](std::ostream& stream, const Exported& run) {
+  out.write = [write](std::ostream& stream, const Exported& run) {
     draw::SceneOptions options = run.picture == nullptr ? draw::SceneOptions{} : *run.picture;
     options.costs = run.costs;
     options.memory = run.memory;
     write(stream, draw::build_scene(*run.timeline, options));
   };
+  out.picture = std::move(write);
   return out;
 }
 

@@ -115,12 +115,11 @@ Shown shown_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) 
   return shown;
 }
 
-std::string table_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows,
-                     const PlanStyle& style) {
+page::PageTable table_of(const Plan& plan, const std::vector<const PlanCandidate*>& rows) {
   const Shown shown = shown_of(plan, rows);
   Table table(columns_of(shown, rows.front()->run.timeline.unit));
   for (const PlanCandidate* row : rows) table.add_row(cells_of(*row, shown, mark_of(plan, *row)));
-  return style.markdown ? table.markdown() : table.text(style.colour);
+  return page::PageTable::of(table, "", "candidates");
 }
 
 /// The words of the table that its legend says more of.
@@ -166,17 +165,15 @@ std::string bound_text(const PlanCandidate& winner) {
 }
 
 /// The winner, and what is hardly slower and holds less.
-std::string headline(const Plan& plan, std::size_t width) {
+page::List headline(const Plan& plan) {
   const PlanCandidate& winner = plan.candidates.front();
-  std::string out = wrapped(
-      fmt::format("{}: {} a step{}, {}{}", winner.name, time_text(winner.step_time, winner.run.timeline.unit),
-                  compared_text(plan, winner), held_text(plan, winner.peak), bound_text(winner)),
-      width);
+  page::List out{{fmt::format(
+      "{}: {} a step{}, {}{}", winner.name, time_text(winner.step_time, winner.run.timeline.unit),
+      compared_text(plan, winner), held_text(plan, winner.peak), bound_text(winner))}};
   if (const PlanCandidate* other = cheap_neighbour(plan)) {
     const double slower = static_cast<double>(other->step_time) / static_cast<double>(winner.step_time) - 1;
-    out += wrapped(fmt::format("{}: {} slower, {} less", other->name, percent_text(slower),
-                               held_text(plan, winner.peak - other->peak)),
-                   width);
+    out.items.push_back(fmt::format("{}: {} slower, {} less", other->name, percent_text(slower),
+                                    held_text(plan, winner.peak - other->peak)));
   }
   return out;
 }
@@ -212,22 +209,24 @@ std::string stages_lines(const PlanCandidate& winner) {
 
 }  // namespace
 
-std::string paste_text(const PlanCandidate& winner, std::span<const TargetVerdict> verdicts, int width) {
-  return "\nTo run it\n" + to_run_page(verdicts, width) + stages_lines(winner);
+page::Section paste_section(const PlanCandidate& winner, std::span<const TargetVerdict> verdicts, int width) {
+  return {"run", "To run it", {page::Code{to_run_page(verdicts, width) + stages_lines(winner)}}};
 }
 
-std::string plan_page(const Plan& plan, const PlanStyle& style) {
-  const auto width = static_cast<std::size_t>(style.width);
-  std::string out;
-  for (const std::string& line : fact_lines(plan)) out += wrapped(line, width);
-  out += '\n';
-  if (!plan.candidates.empty()) out += headline(plan, width) + '\n';
-  const std::vector<const PlanCandidate*> rows = rows_of(plan, style.top);
-  if (!rows.empty()) out += table_of(plan, rows, style) + legend(words_in(plan, rows), width);
-  out += refusals_text(plan, style);
-  if (plan.advice.empty()) return out;
-  out += "\nWhat would help\n";
-  for (const PlanAdvice& advice : plan.advice) out += "  " + advice.text + '\n';
+page::Page plan_page(const Plan& plan, const PlanStyle& style) {
+  page::Page out;
+  out.lead.emplace_back(page::List{fact_lines(plan)});
+  if (!plan.candidates.empty()) out.lead.emplace_back(headline(plan));
+  if (const auto rows = rows_of(plan, style.top); !rows.empty()) {
+    out.lead.emplace_back(table_of(plan, rows));
+    if (std::string meanings = legend(words_in(plan, rows)); !meanings.empty())
+      out.lead.emplace_back(page::Paragraph{std::move(meanings)});
+  }
+  if (page::List refusals = refusals_list(plan, style.everything); !refusals.items.empty())
+    out.sections.push_back({"refused", "Not taken", {std::move(refusals)}});
+  page::List advice;
+  for (const PlanAdvice& one : plan.advice) advice.items.push_back("  " + one.text);
+  if (!advice.items.empty()) out.sections.push_back({"advice", "What would help", {std::move(advice)}});
   return out;
 }
 

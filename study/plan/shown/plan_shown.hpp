@@ -5,28 +5,26 @@
 #include <span>
 #include <string>
 
+#include "study/document/document.hpp"
 #include "study/plan/plan.hpp"
 #include "study/targets/verdict.hpp"
 
 namespace pipeloom::study {
 
 struct PlanStyle {
-  std::size_t top = 10;  ///< candidates that are shown
-  bool colour = false;
-  bool markdown = false;
+  std::size_t top = 10;     ///< candidates that are shown
   bool everything = false;  ///< every rejected schedule, not only those over the limit
-  int width = 100;
 };
 
 /// Ends in a newline; keys as the schema `plan` says. `orders`: the queues of the candidates too.
 [[nodiscard]] std::string plan_json(const Plan& plan, std::size_t top, bool orders);
 
 /// The table of candidates, those that lost and why, what would help.
-[[nodiscard]] std::string plan_page(const Plan& plan, const PlanStyle& style);
+[[nodiscard]] page::Page plan_page(const Plan& plan, const PlanStyle& style);
 
-/// Lines to copy for the winner: what each target is told, or why it does not run it; then its layers and which stages recompute or offload, where
-/// these are chosen or given.
-[[nodiscard]] std::string paste_text(const PlanCandidate& winner, std::span<const TargetVerdict> verdicts,
-                                     int width);
+/// Section of lines to copy for the winner, of at most `width` columns where they can be broken: what each target is told, or why it does not
+/// run it; then its layers and which stages recompute or offload, where these are chosen or given.
+[[nodiscard]] page::Section paste_section(const PlanCandidate& winner,
+                                          std::span<const TargetVerdict> verdicts, int width);
 
 }  // namespace pipeloom::study

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "study/plan/squeeze.hpp"
-#include "study/text/table.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -58,55 +57,49 @@ std::vector<const PlanRejected*> refused(const Plan& plan, Refusal refusal) {
   return out;
 }
 
-std::string counted_line(const std::vector<const PlanRejected*>& all, Refusal refusal, std::size_t width) {
+std::string counted_line(const std::vector<const PlanRejected*>& all, Refusal refusal) {
   std::vector<std::string> names;
   for (const PlanRejected* one : all)
     if (names.size() < kNamesShown) names.push_back(one->name);
   const std::size_t more = all.size() - names.size();
-  return wrapped(fmt::format("{} {}: {}{}", all.size(), words_of(refusal), fmt::join(names, ", "),
-                             more > 0 ? fmt::format(" and {} more", more) : ""),
-                 width, 2);
+  return fmt::format("  {} {}: {}{}", all.size(), words_of(refusal), fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-std::string reason_line(const PlanRejected& one, std::size_t width) {
-  return wrapped(fmt::format("{}: {}", one.name, one.why), width, 2);
+std::string reason_line(const PlanRejected& one) {
+  return fmt::format("  {}: {}", one.name, one.why);
 }
 
-/// The target's reasons, those of most schedules first.
-std::string target_lines(const Plan& plan, std::size_t width) {
+/// Adds the target's reasons, those of most schedules first.
+void add_target_lines(const Plan& plan, page::List& list) {
   std::map<std::string, std::size_t> counts;
   std::vector<const PlanRejected*> firsts;
   for (const PlanRejected* one : refused(plan, Refusal::Target))
     if (++counts[one->why] == 1) firsts.push_back(one);
   std::ranges::stable_sort(firsts, std::ranges::greater(),
                            [&](const PlanRejected* one) { return counts.at(one->why); });
-  std::string out;
   for (std::size_t i = 0; i < std::min(firsts.size(), kNearestShown); ++i) {
     const std::size_t more = counts.at(firsts[i]->why) - 1;
-    out += wrapped(fmt::format("{}{}: {}", firsts[i]->name, more > 0 ? fmt::format(" and {} more", more) : "",
-                               firsts[i]->why),
-                   width, 2);
+    list.items.push_back(fmt::format("  {}{}: {}", firsts[i]->name,
+                                     more > 0 ? fmt::format(" and {} more", more) : "", firsts[i]->why));
   }
-  return out;
 }
 
-/// Of what runs and does not fit, what holds least; where nothing runs, why the target takes none of it.
-std::string nearest_lines(const Plan& plan, std::size_t width) {
-  if (plan.over.empty()) return target_lines(plan, width);
+/// Adds what holds least of what runs and does not fit; where nothing runs, why the target takes none of it.
+void add_nearest_lines(const Plan& plan, page::List& list) {
+  if (plan.over.empty()) return add_target_lines(plan, list);
   std::vector<const PlanCandidate*> over;
   for (const PlanCandidate& one : plan.over) over.push_back(&one);
   std::ranges::stable_sort(over, {}, &PlanCandidate::peak);
-  std::string out;
   for (std::size_t i = 0; i < std::min(over.size(), kNearestShown); ++i) {
     const auto found = std::ranges::find(plan.rejected, over[i]->name, &PlanRejected::name);
-    if (found != plan.rejected.end()) out += reason_line(*found, width);
+    if (found != plan.rejected.end()) list.items.push_back(reason_line(*found));
   }
-  return out;
 }
 
 }  // namespace
 
-std::string legend(const std::vector<std::string>& words, std::size_t width) {
+std::string legend(const std::vector<std::string>& words) {
   const auto said = [&](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
   const bool has_gaps =
       std::ranges::any_of(words, [](const std::string& word) { return word.ends_with(" %"); });
@@ -115,21 +108,21 @@ std::string legend(const std::vector<std::string>& words, std::size_t width) {
     if (!said(one.word) && !(one.word == "gap" && has_gaps)) continue;
     out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", one.word, one.means);
   }
-  return out.empty() ? "" : '\n' + wrapped(out, width);
+  return out;
 }
 
-std::string refusals_text(const Plan& plan, const PlanStyle& style) {
-  const auto width = static_cast<std::size_t>(style.width);
-  std::string out;
-  if (style.everything) {
-    for (const PlanRejected& one : plan.rejected) out += reason_line(one, width);
-  } else {
-    for (const Refusal refusal : kRefusals)
-      if (const auto all = refused(plan, refusal); !all.empty()) out += counted_line(all, refusal, width);
-    if (plan.candidates.empty()) out += nearest_lines(plan, width);
-    if (!out.empty()) out += "  -v says why of each\n";
+page::List refusals_list(const Plan& plan, bool everything) {
+  page::List out;
+  if (everything) {
+    for (const PlanRejected& one : plan.rejected) out.items.push_back(reason_line(one));
+    return out;
   }
-  return out.empty() ? "" : "\nNot taken\n" + out;
+  for (const Refusal refusal : kRefusals)
+    if (const auto all = refused(plan, refusal); !all.empty())
+      out.items.push_back(counted_line(all, refusal));
+  if (plan.candidates.empty()) add_nearest_lines(plan, out);
+  if (!out.items.empty()) out.items.emplace_back("  -v says why of each");
+  return out;
 }
 
 }  // namespace pipeloom::study

@@ -19,11 +19,11 @@ inline constexpr std::string_view kReference = "reference";
 inline constexpr std::string_view kOver = "over the limit";
 inline constexpr std::string_view kSearched = "searched";
 
-/// What those of the words mean that need saying, each once, in lines of at most `width`; "" where none does.
-[[nodiscard]] std::string legend(const std::vector<std::string>& words, std::size_t width);
+/// What those of the words mean that need saying, each once; "" where none does.
+[[nodiscard]] std::string legend(const std::vector<std::string>& words);
 
 /// Below "Not taken": how many for which reason, with the first names; under PlanStyle::everything each with its own words, and where nothing fits the
-/// ones that come nearest. "" where all was taken.
-[[nodiscard]] std::string refusals_text(const Plan& plan, const PlanStyle& style);
+/// ones that come nearest. Empty where all was taken.
+[[nodiscard]] page::List refusals_list(const Plan& plan, bool everything);
 
 }  // namespace pipeloom::study

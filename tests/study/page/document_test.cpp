@@ -7,11 +7,13 @@
 
 #include "sim/draw/palette.hpp"
 #include "sim/kinds.hpp"
+#include "study/document/formats.hpp"
 #include "study/document/html.hpp"
 #include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
 #include "study/page/page_support.hpp"
 #include "support/catch.hpp"
+#include "support/plain_page.hpp"
 
 namespace document_test {
 
@@ -66,7 +68,7 @@ Page page_of(const std::string& words) {
   page.footer = words;
   page.lead = {Facts{{{words, words, words, Tone::Good}}}, Paragraph{words, Tone::Warning}};
   PageTable table{words, {{words, Align::Left}, {words, Align::Right}}, {{{words}, {words, Tone::Bad}}}};
-  page.sections = {{"one", words, {table, Code{words}}},
+  page.sections = {{"one", words, {table, Code{words}, List{{words}}}},
                    {"two", words, {Legend{{{{"s0"}, words}}}}, true},
                    {"three", words, {Figure{"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", words, words}}}};
   return page;
@@ -192,7 +194,78 @@ TEST_CASE("Markdown keeps words as they are and tables in shape") {
                Code{"```\ninside\n```"}};
   CHECK(markdown_of(page) ==
         "## t\n\n| a | b |\n| --- | ---: |\n| x\\|y | \xe2\x9d\x8c 1 "
-        "|\n\n````text\n```\ninside\n```\n````\n\n<sub></sub>\n");
+        "|\n\n````text\n```\ninside\n```\n````\n\n");
+}
+
+TEST_CASE("every format of pages has a name, a writer and endings of its own") {
+  std::set<std::string_view> seen;
+  for (const PageFormat& format : page_formats()) {
+    CAPTURE(format.name);
+    CHECK(page_format_named(format.name) == &format);
+    CHECK(format.write != nullptr);
+    for (const std::string_view ending : format.endings) {
+      if (ending.empty()) continue;
+      CHECK(seen.insert(ending).second);
+      CHECK(page_format_of_file("page" + std::string(ending)) == &format);
+    }
+  }
+  CHECK(page_format_named("md") == page_format_named("markdown"));
+  CHECK(page_format_named("docx") == nullptr);
+  CHECK(page_format_of_file("page.docx") == nullptr);
+}
+
+TEST_CASE("plain text has a blank line between blocks, none at its ends, and hides folded sections") {
+  Page page;
+  page.lead = {List{{"one", "  of one"}}, Paragraph{"a sentence"}};
+  page.sections = {{"rows", "Rows", {PageTable{"", {{"a"}, {"b", Align::Right}}, {{{"x"}, {"12"}}}}}},
+                   {"hidden", "Hidden", {Paragraph{"folded"}}, true},
+                   {"empty", "Empty", {Legend{}}}};
+  CHECK(plain_text_of(page) == "one\n  of one\n\na sentence\n\nRows\na   b\nx  12\n");
+  page.title = "Title";
+  page.subtitle = "subtitle";
+  CHECK(plain_text_of(page).starts_with("Title\nsubtitle\n\none\n"));
+}
+
+TEST_CASE("text of a page cannot become LaTeX") {
+  CHECK(latex_escaped("50 % of a_b & {c} #1 $x$ ~ ^ \\") ==
+        "50 \\% of a\\_b \\& \\{c\\} \\#1 \\$x\\$ \\textasciitilde{} \\textasciicircum{} \\textbackslash{}");
+  CHECK(latex_escaped("a < b > c | \"d\"") ==
+        "a \\textless{} b \\textgreater{} c \\textbar{} \\char34{}d\\char34{}");
+  // At the start of a row both would be arguments of the line end before it; two hyphens would be a dash.
+  CHECK(latex_escaped("[1] * --set") == "{[}1{]} {*} -{}-set");
+  CHECK(latex_escaped("-18.2 %") == "$-$18.2 \\%");
+  CHECK(latex_escaped("-") == "-");
+  CHECK(latex_escaped("\xc2\xb5s \xc3\xa4 \xe4\xb8\xad a\nb\xff") == "$\\mu$s \xc3\xa4 U+4E2D a b?");
+}
+
+TEST_CASE("LaTeX has the tables, and everything else as comments") {
+  Page page;
+  page.title = "100 % \\input{x}\n\\input{y}";
+  page.lead = {Paragraph{"said"}, Facts{{{"makespan", "33.0", "ms", Tone::Good}}}};
+  page.sections = {{"t", "Table", {PageTable{"caption", {{"a_b"}, {"n", Align::Right}}, {{{"x"}, {"1"}}}}}}};
+  std::ostringstream out;
+  write_latex(out, page);
+  CHECK(out.str() ==
+        "% 100 % \\input{x}?\\input{y}\n% said\n"
+        "\\begin{tabular}{lrl}\n\\hline\nmakespan & 33.0 & ms \\\\\n\\hline\n\\end{tabular}\n\n"
+        "% Table\n% caption\n"
+        "\\begin{tabular}{lr}\n\\hline\na\\_b & n \\\\\n\\hline\nx & 1 \\\\\n\\hline\n\\end{tabular}\n\n");
+}
+
+TEST_CASE("CSV names the table of each line, and all lines have as many fields") {
+  Page page;
+  page.title = "Lead";
+  page.lead = {Paragraph{"left out"}, Facts{{{"makespan", "33.0", "a, \"b\"", Tone::Good}}}};
+  PageTable named{"a caption", {{"n", Align::Right}}, {{{"1\n2"}}, {{""}}}};
+  named.name = "rows";
+  page.sections = {{"t", "Heading", {named, named}}};
+  std::ostringstream out;
+  write_csv(out, page);
+  // Four fields: the table's name and the three of the facts, whose columns have no titles.
+  CHECK(out.str() ==
+        "facts,,,\r\nfacts,makespan,33.0,\"a, \"\"b\"\"\"\r\n"
+        "rows,n,,\r\nrows,\"1\n2\",,\r\nrows,,,\r\n"
+        "rows 2,n,,\r\nrows 2,\"1\n2\",,\r\nrows 2,,,\r\n");
 }
 
 }  // namespace document_test

@@ -1,3 +1,4 @@
+#include "study/document/formats.hpp"
 #include "study/pages/run_page.hpp"
 
 #include <algorithm>
@@ -240,7 +241,7 @@ TEST_CASE("A comparison has one scale, linked, and says what is better") {
   REQUIRE(page.error == "");
   CHECK(has_text(page, "h1", "zb.json against 1f1b.json"));
   CHECK(has_text(page, "td", "better"));
-  CHECK(has_text(page, "p", "Idle time is "));
+  CHECK(has_text(page, "li", "idle time is "));
   const auto charts = page.of_class("zoom");
   REQUIRE(charts.size() == 2);
   CHECK(charts[0]->attributes.at("data-to") == charts[1]->attributes.at("data-to"));
@@ -291,7 +292,7 @@ TEST_CASE("Runs on unequal clocks have scales of their own") {
   const auto charts = page.of_class("zoom");
   REQUIRE(charts.size() == 2);
   CHECK(charts[0]->attributes.at("data-link") != charts[1]->attributes.at("data-link"));
-  CHECK(has_text(page, "p", "Times cannot be compared"));
+  CHECK(has_text(page, "li", "times cannot be compared"));
 }
 
 TEST_CASE("The configuration's table has every key and where it comes from") {

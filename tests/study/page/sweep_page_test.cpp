@@ -1,3 +1,4 @@
+#include "study/document/formats.hpp"
 #include "study/pages/sweep_page.hpp"
 
 #include <fstream>
