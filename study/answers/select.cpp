@@ -32,8 +32,10 @@ Operand operand_of(const io::Value& value) {
 
 }  // namespace
 
-RowFilter::RowFilter(const ResultTable& table, Expression expression, const Where& where)
-    : table_(&table), expression_(std::move(expression)) {
+RowFilter::RowFilter(const ResultTable& table, std::string_view condition, const Where& where)
+    : table_(&table),
+      expression_(Expression::parse(condition, where,
+                                    {.unit = time_unit_named(table.units().time).value_or(TimeUnit::Unit)})) {
   for (const std::string& key : expression_.keys()) names_.push_back(resolve(key, where));
 }
 

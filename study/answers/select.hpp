@@ -19,8 +19,9 @@ namespace pipeloom::sweep {
 /// A row that lacks a value which the expression names does not match.
 class RowFilter {
  public:
-  /// Throws InputError at `where` for names that the result does not have. `table` outlives the filter.
-  RowFilter(const ResultTable& table, Expression expression, const Where& where);
+  /// Times of `condition` with a unit count in that of the result. Throws InputError at `where` for what is no expression, and for names that
+  /// the result does not have. `table` outlives the filter.
+  RowFilter(const ResultTable& table, std::string_view condition, const Where& where);
   [[nodiscard]] bool matches(Row row) const;
   [[nodiscard]] bool asks_status() const;
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// An expression as a program for a stack machine: expression_parse.cpp makes it and expression.cpp runs it. Flat, so that a long chain of
-// operators costs no recursion.
+// An expression as a program for a stack machine. Flat, so that a long chain of operators costs no recursion.
 
 #include <cstdint>
 #include <string>
@@ -35,12 +34,15 @@ struct Expression::Tree {
   struct Step {
     Code code;
     std::uint32_t index = 0;
+    std::uint32_t at = 0;  ///< offset in the text of the key or value that was read last
   };
 
   std::string text;
   Where where;
   std::vector<std::string> keys;
   std::vector<Operand> constants;
+  /// True of constants that were given with a unit, of time or of bytes.
+  std::vector<bool> with_unit;
   std::vector<Step> steps;
   /// Most operands at once.
   std::size_t stack = 0;

@@ -52,6 +52,19 @@ TEST_CASE("a search says what ops are") {
   CHECK(found_in(*run, "stage:7").empty());
 }
 
+TEST_CASE("a search is written as the conditions of sweeps are") {
+  const RunPtr run = run_of(kScene);
+  CHECK(found_in(*run, "stage == 1 && duration > 1") == "1B0 1B1");
+  CHECK(found_in(*run, "1 == stage && 1 < duration") == "1B0 1B1");
+  CHECK(found_in(*run, "kind == F && stage == 0") == "0F0 0F1");
+  CHECK(found_in(*run, "kind == 'F' || !(stage == 0)") == "0F0 0F1 1F0 1B0 1F1 1B1");
+  CHECK(found_in(*run, "stage != 0 and microbatch != 1") == "1F0 1B0");
+  CHECK(found_in(*run, "op == '0F1' || op:1B0") == "0F1 1B0");
+  CHECK(found_in(*run, "op != '0F1' stage:0") == "0F0 0B0 0B1");
+  // Both of && bind tighter than ||, with or without the sign between two conditions.
+  CHECK(found_in(*run, "stage == 0 kind == 'F' || stage == 1 && mb:1 type:B") == "0F0 0F1 1B1");
+}
+
 TEST_CASE("a search joins terms with and, or, not and parentheses") {
   const RunPtr run = run_of(kScene);
   CHECK(found_in(*run, "0F0 or 1B1") == "0F0 1B1");
@@ -85,7 +98,7 @@ TEST_CASE("a time has the run's unit, or its own") {
   CHECK(found_in(*run, "start:0.004s") == "0B0 1F1");
   CHECK(found_in(*run, "start>=7000000ns") == "0B1");
   CHECK(error_of("dur>2ms", TimeUnit::Unit) ==
-        "search:1:5: error: found '2ms'; allowed is a number: times of this run have no unit");
+        "search:1:5: error: found '2ms'; times have no unit here; give the number alone");
 }
 
 TEST_CASE("a search knows groups, slices, the critical path and slack") {
@@ -121,20 +134,29 @@ TEST_CASE("a search that is not understood names the column and what is allowed"
   CHECK(error_of("type:X") ==
         "search:1:6: error: found 'X'; allowed is F, B, I, W, R, O, L, S or T, with commas between them");
   CHECK(error_of("mb:1 stage") ==
-        "search:1:11: error: found the end; allowed is one of : = != < <= > >= behind 'stage'");
+        "search:1:6: error: found 'stage'; an operator or the end must follow here");
+  CHECK(error_of("stage") ==
+        "search:1:1: error: 'stage' is no condition; compare it: stage == 3, stage:3, duration > 2");
   CHECK(error_of("stag:1").find("search:1:1: error: ") == 0);
   CHECK(error_of("stag:1").find("stage") != std::string::npos);
-  CHECK(error_of("mb:3-1") == "search:1:4: error: found '3-1'; allowed is a range that goes up");
-  CHECK(error_of("(mb:1") ==
-        "search:1:1: error: found '(' without its ')'; allowed is a ')' at the end of what belongs together");
-  CHECK(error_of("mb:1 )") == "search:1:6: error: found ')'; allowed is a '(' in front of it, or the end");
+  CHECK(error_of("mb:3-1") == "search:1:4: error: found '3-1'; a range must go up");
+  CHECK(error_of("mb:x").find("search:1:4: error: found 'x'; numbers are decimals") == 0);
+  CHECK(error_of("mb:1.5") == "search:1:4: error: 'microbatch' is compared with whole numbers from 0 to " +
+                                  std::to_string(kMaxIndex));
+  CHECK(error_of("stage < 2ms", TimeUnit::Millisecond).find("search:1:9: error: 'stage' is compared") == 0);
+  CHECK(error_of("(mb:1") == "search:1:6: error: found the end; ')' must close what '(' began");
+  CHECK(error_of("mb:1 )") == "search:1:6: error: found ')'; an operator or the end must follow here");
   CHECK(error_of("mb:1;").find("search:1:5: ") == 0);
   CHECK(error_of("mb<1,2").find("search:1:5: ") == 0);
   CHECK(error_of("critical:1").find("search:1:9: ") == 0);
+  CHECK(error_of("critical == 1").find("search:1:13: error: 'critical' is true or not") == 0);
   CHECK(error_of("not").find("search:1:4: ") == 0);
-  CHECK(error_of("dur>1e3").find("search:1:5: ") == 0);
-  CHECK(error_of(std::string(40, '(')).find("search:1:33: ") == 0);
-  CHECK(error_of(std::string(5000, ' ')).find("search:1:4097: ") == 0);
+  CHECK(error_of("end - start > 1").find("does not calculate") != std::string::npos);
+  CHECK(error_of("stage == rank").find("compares a field with a value") != std::string::npos);
+  CHECK(error_of("kind > 'F'").find("compared with == and !=") != std::string::npos);
+  CHECK(error_of("dur:'2'").find("search:1:5: ") == 0);
+  CHECK(error_of(std::string(70, '(')).find("search:1:66: ") == 0);
+  CHECK(error_of(std::string(5000, 'x')).find("at most 4096 are allowed") != std::string::npos);
 }
 
 TEST_CASE("the session's search finds, counts and walks") {

@@ -1,23 +1,22 @@
 #pragma once
 
-// Finding ops by their properties:
+// Finding ops by their properties, in the language of all filters (study/text/expression.hpp):
 //
-//   type:B stage:3 mb:0-3,7 dur>2ms      all of these
-//   type:F,B or critical                 either
-//   not group    -group                  none of these
-//   (stage:0 or stage:3) slack<1         parentheses
-//   3F1          3F1.2                   that op
+//   stage == 3 && duration > 2ms        all of these; in short, stage:3 dur>2ms
+//   type:F,B or critical                either
+//   not group    -group                 none of these
+//   (stage:0 or stage:3) slack<1        parentheses
+//   3F1          3F1.2                  that op
 //
 //   field       values                   field            values
-//   type, kind  F B I W R O L            dur, duration    time
+//   kind, type  F B I W R O L S T        duration, dur    time
 //   stage       number                   start, end       time
-//   mb, microbatch  number               slack            time: how much later it could start
-//   rank        number                   critical         a word: on the critical path
-//   chunk       number                   group            a word: of an overlapped group
+//   microbatch, mb  number               slack            time: how much later it could start
+//   rank        number                   critical         a flag: on the critical path
+//   chunk       number                   group            a flag: of an overlapped group
 //   slice, step number
 //
-// After a field comes : or = (with commas and ranges: mb:0-3,7), != (none of them), < <= > >=. A time is a number in the run's unit, or with
-// s, ms, us or ns after it. Letters may be of either case, but in the text of an op.
+// Each condition compares a field with a value. A time is a number in the run's unit, or with s, ms, us or ns after it.
 
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +46,7 @@ class SearchQuery {
   [[nodiscard]] std::vector<std::size_t> find(const RunModel& run, const std::vector<Ticks>& slack,
                                               const Cancelled& cancelled) const;
 
+  /// In the order of the table of fields (search_parse.cpp).
   enum class Field : std::uint8_t {
     Kind,
     Stage,
@@ -76,14 +76,11 @@ class SearchQuery {
   };
 
  private:
-  friend class SearchParser;
+  friend class SearchCompiler;
   std::vector<Term> terms_;
   std::vector<Step> program_;
   bool asks_slack_ = false;
 };
-
-inline constexpr std::size_t kMaxSearchText = 4096;
-inline constexpr std::size_t kMaxSearchDepth = 32;
 
 /// Positions in timeline.start, ascending.
 using Found = std::shared_ptr<const std::vector<std::size_t>>;

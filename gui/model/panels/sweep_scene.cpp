@@ -39,7 +39,7 @@ const Column& axis_column(const ResultTable& table, const std::string& name, con
 std::vector<Row> rows_where(const ResultTable& table, const std::string& condition) {
   if (condition.empty()) return select_rows(table, {});
   const Where where{"sweep-where"};
-  const sweep::RowFilter filters[] = {{table, sweep::Expression::parse(condition, where), where}};
+  const sweep::RowFilter filters[] = {{table, condition, where}};
   return select_rows(table, filters);
 }
 

@@ -172,7 +172,7 @@ TEST_CASE("cells without a winner say why") {
     schedule=1f1b  ranks=8 microbatches=8  : illegal no
   )");
   const Where here;
-  const RowFilter filters[] = {{table, Expression::parse("microbatches < 16", here), here}};
+  const RowFilter filters[] = {{table, "microbatches < 16", here}};
   const auto map = winner_map(table, select_rows(table, filters), {});
   REQUIRE(map);
   CHECK(kind_of(map->at(0, 0)) == CellKind::Won);

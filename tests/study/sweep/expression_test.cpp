@@ -137,6 +137,53 @@ TEST_CASE("what is no expression is refused where it goes wrong") {
   CHECK(value("1 + \x01").find('\x01') == std::string::npos);
 }
 
+TEST_CASE("short forms mean what their long forms do") {
+  for (const auto& [text, expected] :
+       std::map<std::string, std::string>{{"ranks:8", "1"},
+                                          {"ranks = 8", "1"},
+                                          {"ranks:4,6", "0"},
+                                          {"ranks:4-8", "1"},
+                                          {"ranks:4,7-9", "1"},
+                                          {"ranks:9-16 or microbatches:32", "1"},
+                                          {"schedule:zb-h1,1f1b", "1"},
+                                          {"schedule:1f1b", "0"},
+                                          {"schedule:'zb-h1' ranks:8", "1"},
+                                          {"ranks:8 microbatches:16", "0"},
+                                          {"ranks:8 and not microbatches:16", "1"},
+                                          {"not ranks == 4", "1"},
+                                          {"ranks == 8 -microbatches:16", "1"},
+                                          {"-(ranks == 8)", "0"},
+                                          {"ranks > 4 (microbatches > 40 or ranks:8)", "1"},
+                                          {"ranks:4 OR ranks:8", "1"}}) {
+    CAPTURE(text);
+    CHECK(value(text) == expected);
+  }
+  // Only conditions stand side by side: a key or a number alone is a slip.
+  CHECK(value("ranks == 8 microbatches").find("character 12: found 'microbatches'; an operator or the end") !=
+        std::string::npos);
+  CHECK(value("ranks ranks:8").find("character 7: found 'ranks:8'; an operator or the end") !=
+        std::string::npos);
+  CHECK(value("ranks:").find("a value must follow") != std::string::npos);
+  CHECK(value("ranks:8-4").find("a range must go up") != std::string::npos);
+}
+
+TEST_CASE("numbers of bytes and times may have units") {
+  const auto in_ms = [](const std::string& text) {
+    const Expression expression = Expression::parse(text, Where{"g"}, {.unit = TimeUnit::Millisecond});
+    return expression.evaluate([](std::size_t) { return Operand::number(0); }).json();
+  };
+  CHECK(value("60GB") == "60000000000");
+  CHECK(value("1GiB") == "1073741824");
+  CHECK(value("1.5kb * 2") == "3000");
+  CHECK(in_ms("2ms") == "2");
+  CHECK(in_ms("1.5s + 250us") == "1500.25");
+  CHECK(in_ms("7ns == 0.000007") == "1");
+  CHECK(value("2ms") ==
+        "g:1:2: error: expression '2ms', character 1: found '2ms'; times have no unit here; give the number "
+        "alone");
+  CHECK(value("2 ms").find("an operator or the end must follow") != std::string::npos);
+}
+
 TEST_CASE("results beyond the largest number are refused") {
   CHECK(value("9e18 + 9e18") ==
         "g:1:2: error: expression '9e18 + 9e18': 9000000000000000000 + 9000000000000000000 is beyond 9.2e18, "

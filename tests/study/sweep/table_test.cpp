@@ -28,7 +28,7 @@ std::vector<std::string> texts(const Column& column) {
 }
 
 RowFilter filter(const ResultTable& table, const std::string& text) {
-  return {table, Expression::parse(text, {"--where"}), {"--where"}};
+  return {table, text, {"--where"}};
 }
 
 std::vector<Row> where(const ResultTable& table, const std::string& text) {
