@@ -8,7 +8,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "study/explain/ops/cause_times.hpp"
+#include "study/explain/ops/op_candidates.hpp"
 
 namespace pipeloom::study::explain {
 namespace {

@@ -12,12 +12,9 @@
 #include <pipeloom/schedules.hpp>
 #include "study/explain/amounts.hpp"
 #include "study/explain/clocks.hpp"
-#include "study/explain/hiccups.hpp"
-#include "study/explain/match.hpp"
 #include "study/explain/named_causes.hpp"
 #include "study/explain/pauses.hpp"
 #include "study/explain/stragglers.hpp"
-#include "study/explain/words.hpp"
 #include "study/explain/worlds.hpp"
 
 namespace pipeloom::study::explain {

@@ -10,6 +10,7 @@
 #include <pipeloom/units.hpp>
 #include "study/explain/model.hpp"
 #include "study/explain/worlds.hpp"
+#include <string>
 
 namespace pipeloom::study::explain {
 
@@ -28,5 +29,12 @@ namespace pipeloom::study::explain {
 /// number in findings.pauses.
 [[nodiscard]] std::optional<std::size_t> made_up_by(const Wiring& wiring, const Findings& findings,
                                                     const OpCause& faster);
+
+// Single ops that took far longer than their repeats, and single pauses before them.
+
+/// One cause per rank. `findings` has everything but the hiccups; a rank with gaps everywhere has none, and a warning says so.
+[[nodiscard]] std::vector<Hiccup> find_hiccups(const Wiring& wiring, const Times& predicted,
+                                               const Residuals& base, const std::vector<MeasuredStep>& steps,
+                                               const Findings& findings, std::vector<std::string>& warnings);
 
 }  // namespace pipeloom::study::explain

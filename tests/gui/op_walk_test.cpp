@@ -131,7 +131,7 @@ TEST_CASE("the index finds every op of random schedules, and producers agree wit
       if (producer >= first && producer < last) continue;
       const auto all = walk.predecessors(*run, i);
       REQUIRE(std::any_of(all.begin(), all.end(), [&](const Neighbour& one) {
-        return one.link != Link::Queue && one.position == producer;
+        return one.link != DependencyKind::Queue && one.position == producer;
       }));
     }
   }

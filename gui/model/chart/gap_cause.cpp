@@ -55,7 +55,7 @@ void find_room(GapCause& cause, const std::vector<Neighbour>& all, Ticks run_sta
   for (const Neighbour& other : all) {
     if (other.position == cause.producer || other.arrival <= next) continue;
     next = other.arrival;
-    cause.next_producer = other.link == Link::Queue ? OpWalk::kNone : other.position;
+    cause.next_producer = other.link == DependencyKind::Queue ? OpWalk::kNone : other.position;
   }
   cause.room = std::max<Ticks>(0, cause.arrival - next);
 }
@@ -81,7 +81,7 @@ GapCause cause_of(const OpWalk& walk, const RunModel& run, const GapRef& gap) {
   Ticks free_since = run.span().start;
   const Neighbour* last = nullptr;
   for (const Neighbour& neighbour : all) {
-    if (neighbour.link == Link::Queue) {
+    if (neighbour.link == DependencyKind::Queue) {
       free_since = neighbour.arrival;
       continue;
     }

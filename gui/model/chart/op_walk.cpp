@@ -1,18 +1,14 @@
 #include "gui/model/chart/op_walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include <pipeloom/error.hpp>
 #include "sim/dependency.hpp"
 #include "sim/kinds.hpp"
-#include "sim/tensor_index.hpp"
 
 namespace pipeloom::gui {
 namespace {
-
-constexpr std::uint32_t kNoOp = ~std::uint32_t{0};
 
 /// The first position of a step: an op's position is its index plus this.
 std::size_t base_of(const RunModel& run, std::size_t position) {
@@ -23,7 +19,7 @@ std::size_t base_of(const RunModel& run, std::size_t position) {
 /// Marks the one that came last; of equals the one whose op ended last, then the dependency before the queue.
 void mark_binding(const RunModel& run, std::vector<Neighbour>& all) {
   const auto rank_of = [&](const Neighbour& one) {
-    return std::tuple(one.arrival, run.timeline.end[one.position], one.link != Link::Queue);
+    return std::tuple(one.arrival, run.timeline.end[one.position], one.link != DependencyKind::Queue);
   };
   const auto last = std::max_element(all.begin(), all.end(), [&](const Neighbour& a, const Neighbour& b) {
     return rank_of(a) < rank_of(b);
@@ -41,124 +37,8 @@ std::size_t in_front(const RunModel& run, std::size_t position, bool copies) {
 
 }  // namespace
 
-std::string_view name_of(Link link) {
-  constexpr std::array<std::string_view, 6> kNames = {"queue", "activation", "gradient",
-                                                      "slice", "reload",     "sum over stages"};
-  return kNames[static_cast<std::size_t>(link)];
-}
-
 OpWalk::OpWalk(std::shared_ptr<const Schedule> schedule)
-    : schedule_(std::move(schedule)), turning_(turning_kind(*schedule_)) {
-  int tables = 0;
-  for (const OpKind kind : kAllOpKinds) table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : -1;
-  const auto units = static_cast<std::size_t>(schedule_->units());
-  const auto stages = static_cast<std::size_t>(schedule_->stages());
-  index_.assign(static_cast<std::size_t>(tables) * stages * units, kNoOp);
-  for (std::size_t i = 0; i < schedule_->num_ops(); ++i) {
-    const Op op = schedule_->ops()[i];
-    const auto table = static_cast<std::size_t>(table_of_[index_of(op.kind())]);
-    index_[(table * stages + op.stage().at()) * units + schedule_->unit_of(op)] =
-        static_cast<std::uint32_t>(i);
-  }
-}
-
-std::size_t OpWalk::find(Op op) const {
-  if (op.stage().value() >= schedule_->stages() || op.microbatch().value() >= schedule_->microbatches() ||
-      op.is_sliced() != (schedule_->slices() > 1))
-    return kNone;
-  return at(op.kind(), op.stage().value(), op, op.slice());
-}
-
-std::size_t OpWalk::at(OpKind kind, std::int32_t stage, Op like, int slice) const {
-  const int table = table_of_[index_of(kind)];
-  if (table < 0 || stage < 0 || stage >= schedule_->stages() || slice < 0 || slice >= schedule_->slices())
-    return kNone;
-  const auto units = static_cast<std::size_t>(schedule_->units());
-  const std::size_t unit = like.microbatch().at() * static_cast<std::size_t>(schedule_->slices()) +
-                           static_cast<std::size_t>(slice);
-  const std::size_t row = static_cast<std::size_t>(table) * static_cast<std::size_t>(schedule_->stages()) +
-                          static_cast<std::size_t>(stage);
-  const std::uint32_t index = index_[row * units + unit];
-  return index == kNoOp ? kNone : index;
-}
-
-void OpWalk::add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, int slice, Link link) const {
-  const std::size_t index = at(kind, stage, like, slice);
-  if (index != kNone) out.push_back({index, link});
-}
-
-void OpWalk::add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage, Op like, int slice,
-                        Link link) const {
-  for (const KindRow& row : kKinds)
-    if (row.makes.tensor == tensor) add(out, row.kind, stage, like, slice, link);
-}
-
-void OpWalk::add_all(Dependencies& out, OpKind kind, Op like) const {
-  for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
-    add(out, kind, stage, like, like.slice(), Link::Sum);
-}
-
-/// Adds the ops that wait for the last stage's activation, for S or for T beyond the op's own stage.
-void OpWalk::add_readers(Dependencies& out, Op op) const {
-  const std::int32_t last = schedule_->stages() - 1;
-  if (op.kind() == OpKind::Forward && op.stage().value() == last)
-    for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
-      add(out, OpKind::Output, stage, op, op.slice(), Link::Activation);
-  if (op.kind() == OpKind::Output) add_all(out, OpKind::OutputWeight, op);
-  if (op.kind() != turning_) return;
-  for (const KindRow& row : kKinds)
-    if (carries_gradient(row.kind)) add(out, row.kind, last, op, op.slice(), Link::Sum);
-}
-
-namespace {
-
-Link link_of(TensorKind tensor) {
-  return tensor == TensorKind::Gradient ? Link::Gradient : Link::Activation;
-}
-
-/// The kind of result that an op of the same pass gives to its users.
-Link link_from(const KindRow& used) {
-  return kAwaitedCopies.has(used.kind) ? Link::Reload : link_of(used.makes.tensor);
-}
-
-/// Slices attend to earlier slices, and go backward after later ones.
-int slice_before(const KindRow& row) {
-  return step_to(row.waits_for.stage);
-}
-
-}  // namespace
-
-OpWalk::Dependencies OpWalk::needs(Op op) const {
-  Dependencies out;
-  const KindRow& row = row_of(op.kind());
-  const std::int32_t stage = op.stage().value();
-  const std::int32_t last = schedule_->stages() - 1;
-  const bool turns = schedule_->shares_output() && carries_gradient(op.kind()) && stage == last;
-  if (const int step = step_to_producer(op.kind()); step != 0)
-    add_makers(out, row.waits_for.tensor, stage + step, op, op.slice(), link_of(row.waits_for.tensor));
-  if (row.waits_for.stage == At::Last) add(out, OpKind::Forward, last, op, op.slice(), Link::Activation);
-  if (row.waits_for.stage == At::All) add_all(out, OpKind::Output, op);
-  if (turns) add_all(out, turning_, op);
-  for (const OpKind used : row.uses) add(out, used, stage, op, op.slice(), link_from(row_of(used)));
-  if (slice_before(row) != 0)
-    add_makers(out, row.makes.tensor, stage, op, op.slice() + slice_before(row), Link::Slice);
-  return out;
-}
-
-OpWalk::Dependencies OpWalk::needed_by(Op op) const {
-  Dependencies out;
-  const KindRow& row = row_of(op.kind());
-  const std::int32_t stage = op.stage().value();
-  const int step = step_to_consumer(op.kind());
-  if (step != 0) add_makers(out, row.makes.tensor, stage + step, op, op.slice(), link_of(row.makes.tensor));
-  if (schedule_->shares_output()) add_readers(out, op);
-  if (slice_before(row) != 0)
-    add_makers(out, row.makes.tensor, stage, op, op.slice() - slice_before(row), Link::Slice);
-  for (const KindRow& user : kKinds)
-    for (const OpKind used : user.uses)
-      if (used == op.kind()) add(out, user.kind, stage, op, op.slice(), link_from(row));
-  return out;
-}
+    : schedule_(std::move(schedule)), dependencies_(*schedule_) {}
 
 Ticks OpWalk::arrival(const RunModel& run, std::size_t base, std::size_t producer,
                       std::size_t consumer) const {
@@ -177,15 +57,15 @@ std::vector<Neighbour> OpWalk::predecessors(const RunModel& run, std::size_t pos
   std::vector<Neighbour> out;
   const bool copy = is_copy(op_at(run, position).kind());
   const std::size_t before = in_front(run, first, false);
-  if (before != kNone) out.push_back({before, Link::Queue, run.timeline.end[before]});
+  if (before != kNone) out.push_back({before, DependencyKind::Queue, run.timeline.end[before]});
   const std::size_t copied = copy ? in_front(run, first, true) : kNone;
-  if (copied != kNone) out.push_back({copied, Link::Queue, run.timeline.end[copied]});
+  if (copied != kNone) out.push_back({copied, DependencyKind::Queue, run.timeline.end[copied]});
   const auto add_needs = [&](std::size_t member) {
-    for (const Dependency& need : needs(op_at(run, member))) {
-      const std::size_t at = base + need.index;
+    for (const Dependency& need : dependencies_.needs(op_at(run, member))) {
+      const std::size_t at = base + need.op;
       // Within a group no op waits for another.
       if (at >= first && at < last) continue;
-      out.push_back({at, need.link, arrival(run, base, need.index, member - base)});
+      out.push_back({at, need.kind, arrival(run, base, need.op, member - base)});
     }
   };
   add_needs(position);
@@ -199,10 +79,10 @@ std::vector<Neighbour> OpWalk::successors(const RunModel& run, std::size_t posit
   const std::size_t base = base_of(run, position);
   const auto [first, last] = entry_at(run, position);
   std::vector<Neighbour> out;
-  for (const Dependency& user : needed_by(op_at(run, position))) {
-    const std::size_t at = base + user.index;
+  for (const Dependency& user : dependencies_.needed_by(op_at(run, position))) {
+    const std::size_t at = base + user.op;
     if (at >= first && at < last) continue;
-    out.push_back({at, user.link, arrival(run, base, position - base, user.index)});
+    out.push_back({at, user.kind, arrival(run, base, position - base, user.op)});
   }
   std::sort(out.begin(), out.end(), [&](const Neighbour& a, const Neighbour& b) {
     return std::pair(run.timeline.start[a.position], a.position) <
@@ -211,7 +91,7 @@ std::vector<Neighbour> OpWalk::successors(const RunModel& run, std::size_t posit
   std::size_t next = next_in_queue(run, last - 1);
   const bool copy = is_copy(op_at(run, position).kind());
   while (next != kNone && is_copy(op_at(run, next).kind()) != copy) next = next_in_queue(run, next);
-  if (next != kNone) out.push_back({next, Link::Queue, run.timeline.end[position]});
+  if (next != kNone) out.push_back({next, DependencyKind::Queue, run.timeline.end[position]});
   return out;
 }
 
@@ -233,7 +113,7 @@ std::vector<std::size_t> OpWalk::microbatch(const RunModel& run, Microbatch k, i
   for (const OpKind kind : kAllOpKinds)
     for (std::int32_t stage = 0; stage < schedule_->stages(); ++stage)
       for (int slice = 0; slice < schedule_->slices(); ++slice) {
-        const std::size_t index = at(kind, stage, like, slice);
+        const std::size_t index = dependencies_.find(kind, stage, like, slice);
         if (index != kNone) out.push_back(base + index);
       }
   std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) {

@@ -4,7 +4,6 @@
 //
 // Positions are those of OpRef: step * num_ops + op index. Every look-up stays within the step of its position.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,46 +16,33 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/session/session.hpp"
-#include "sim/kinds.hpp"
+#include "sim/dependencies.hpp"
 #include "sim/roots/root_causes.hpp"
 
 namespace pipeloom::gui {
 
-/// The reason for which one op comes after another.
-enum class Link : std::uint8_t {
-  Queue,       ///< comes before it in its rank's queue
-  Activation,  ///< output of F for the next stage's F, or for its own backward, R, O
-  Gradient,    ///< of B or I, for the stage before, or for its own W
-  Slice,       ///< its neighbour slice of the same microbatch
-  Reload,      ///< its activation is back on the device
-  Sum,         ///< of S or T over all stages, of which it is a part
-};
-/// "queue", "activation", "gradient", "slice", "reload", "sum over stages".
-[[nodiscard]] std::string_view name_of(Link link);
-
 /// One end of a dependency, seen from an op.
 struct Neighbour {
   std::size_t position = 0;  ///< the op at the other end
-  Link link = Link::Queue;
+  DependencyKind link = DependencyKind::Queue;
   /// The time at which the later op's input is there: end of the earlier one, plus the transfer where costs are known.
   Ticks arrival = 0;
   /// A predecessor is binding if nothing else that the op's entry waited for came later.
   bool binding = false;
 };
 
-/// Op -> op index: one array over (kind, stage, unit) for the kinds that the schedule has. At most 8 bytes per op for schedules that run
-/// every unit on every stage. Answers take O(parts of a group).
+/// Dependencies of a schedule, with the times of a run of it. Answers take O(parts of a group).
 ///
-/// REQUIRES: no structural errors, fewer than 2^32 - 1 ops.
+/// REQUIRES: as Dependencies.
 class OpWalk {
  public:
-  static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::size_t kNone = Dependencies::kNone;
 
   /// O(ops).
   explicit OpWalk(std::shared_ptr<const Schedule> schedule);
 
   /// Op index; kNone if no queue has it.
-  [[nodiscard]] std::size_t find(Op op) const;
+  [[nodiscard]] std::size_t find(Op op) const { return dependencies_.find(op); }
 
   /// Everything that the op's entry waited for: the previous entry of work in the queue, for a copy the previous copy too, then
   /// the dependencies of the op, then those of the others in its group. Of a previous group the last op counts. Work does not wait for
@@ -74,27 +60,11 @@ class OpWalk {
   [[nodiscard]] std::vector<std::size_t> microbatch(const RunModel& run, Microbatch k, int step) const;
 
  private:
-  struct Dependency {
-    std::size_t index;
-    Link link;
-  };
-  using Dependencies = std::vector<Dependency>;
-  [[nodiscard]] std::size_t at(OpKind kind, std::int32_t stage, Op like, int slice) const;
-  void add(Dependencies& out, OpKind kind, std::int32_t stage, Op like, int slice, Link link) const;
-  /// The ops of that stage and slice that make such a tensor: F, or B and I.
-  void add_makers(Dependencies& out, TensorKind tensor, std::int32_t stage, Op like, int slice,
-                  Link link) const;
-  void add_all(Dependencies& out, OpKind kind, Op like) const;
-  void add_readers(Dependencies& out, Op op) const;
-  [[nodiscard]] Dependencies needs(Op op) const;
-  [[nodiscard]] Dependencies needed_by(Op op) const;
   [[nodiscard]] Ticks arrival(const RunModel& run, std::size_t base, std::size_t producer,
                               std::size_t consumer) const;
 
   std::shared_ptr<const Schedule> schedule_;
-  OpKind turning_;                        // whose end lets the last stage go backward
-  std::array<int, kOpKinds> table_of_{};  // [kind]: which table, -1 for none
-  std::vector<std::uint32_t> index_;      // [(table * stages + stage) * units + unit]
+  Dependencies dependencies_;
 };
 
 // Without an index, O(log ops), or O(ops of the rank) for ops with copies between them.
@@ -127,7 +97,7 @@ struct GapCause {
   std::size_t before = OpWalk::kNone;
   /// The op that the next op's entry waited for longest, be it the reason or not; kNone: nothing but its own rank.
   std::size_t producer = OpWalk::kNone;
-  Link link = Link::Queue;
+  DependencyKind link = DependencyKind::Queue;
   Ticks produced = 0;  ///< end of the producer
   Ticks arrival = 0;   ///< the same with its transfer
   /// The producer's result came after the gap began. False: a measured rank, or one that waits for messages in order, stood still for

@@ -149,10 +149,10 @@ void ChartListBuilder::add_dependencies() {
   };
   const auto thin = static_cast<float>(1.5 * scale_);
   for (const Neighbour& one : walk->predecessors(run, selected.op))
-    if (one.link != Link::Queue)
+    if (one.link != DependencyKind::Queue)
       arrow(one.position, selected.op, ink_.accent, one.binding ? 1.5F * thin : thin);
   for (const Neighbour& one : walk->successors(run, selected.op))
-    if (one.link != Link::Queue) arrow(selected.op, one.position, ink_.muted, thin);
+    if (one.link != DependencyKind::Queue) arrow(selected.op, one.position, ink_.muted, thin);
 }
 
 /// The x at which a rank of a run that hangs stops.

@@ -101,7 +101,7 @@ std::optional<Neighbour> held_up_by(const RunModel& run, const OpWalk& walk, std
   const auto binding = std::find_if(all.begin(), all.end(), [](const Neighbour& one) { return one.binding; });
   if (binding == all.end()) return std::nullopt;
   const auto rank = std::find_if(all.begin(), all.end(), [&](const Neighbour& one) {
-    return one.link == Link::Queue && one.arrival == binding->arrival;
+    return one.link == DependencyKind::Queue && one.arrival == binding->arrival;
   });
   return rank == all.end() ? *binding : *rank;
 }
@@ -113,7 +113,7 @@ std::string op_sentence(const RunModel& run, const OpWalk& walk, std::size_t pos
   if (const auto one = held_up_by(run, walk, position)) {
     const Ticks waited = run.timeline.start[position] - one->arrival;
     const std::string who = story_name(run, one->position);
-    text = one->link == Link::Queue
+    text = one->link == DependencyKind::Queue
                ? fmt::format("Starts when its rank is through with {}.", who)
                : fmt::format("Starts when the {} of {} is there, at {}.", name_of(one->link), who,
                              duration_text(one->arrival, run.timeline.unit));

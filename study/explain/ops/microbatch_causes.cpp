@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "study/explain/ops/cause_times.hpp"
+#include "study/explain/ops/op_candidates.hpp"
 #include "study/explain/robust.hpp"
 
 namespace pipeloom::study::explain {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "study/explain/ops/cause_times.hpp"
 #include "study/explain/ops/microbatch_causes.hpp"
 #include "study/explain/ops/op_candidates.hpp"
 #include "study/explain/robust.hpp"

@@ -7,6 +7,8 @@
 
 #include "study/explain/explain.hpp"
 #include "study/text/table.hpp"
+#include <string_view>
+#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::study::explain {
 
@@ -21,5 +23,13 @@ namespace pipeloom::study::explain {
 
 /// Lines for below the table: causes too small for a row, how uneven work slows the step, and which ranks make it so.
 [[nodiscard]] std::vector<std::string> lines_below(const Explanation& explanation);
+
+// An explanation as JSON: what `pipeloom explain --json` prints.
+
+/// As one value, its members on lines of their own behind so many blanks.
+void write_explanation(io::JsonWriter& out, const Explanation& explanation, std::string_view transfer_model,
+                       int blanks);
+/// Ends in a newline. Times are exact decimals in `time_unit`; `transfer_model` is that of the prediction, "" where none is known.
+[[nodiscard]] std::string explanation_json(const Explanation& explanation, std::string_view transfer_model);
 
 }  // namespace pipeloom::study::explain
