@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include <pipeloom/metrics.hpp>
 #include "sim/analysis/critical_path.hpp"
 #include "sim/dependency.hpp"
-#include "sim/engine/op_draws.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
 
@@ -21,47 +19,43 @@ namespace {
 /// One scenario after another, on the same buffers.
 class StepRunner {
  public:
-  StepRunner(const Schedule& schedule, OpDraws& draws)
-      : draws_(draws), entry_times_(draws.entry_times()), memory_(default_memory(schedule.placement())) {
+  explicit StepRunner(const Schedule& schedule) : memory_(default_memory(schedule.placement())) {
     // The caller's schedule outlives this.
     timeline_.schedule = std::shared_ptr<const Schedule>(std::shared_ptr<const Schedule>(), &schedule);
     timeline_.start.resize(schedule.num_ops());
     timeline_.end.resize(schedule.num_ops());
   }
 
-  /// The scenario that was drawn.
-  void simulate(ScenarioTimes& out) {
-    auto outcome = simulator_.evaluate(schedule(), costs(), memory_, std::span(timeline_.start),
-                                       std::span(timeline_.end), {}, entry_times_);
+  /// As RunScenario.
+  void simulate(const Costs& costs, const EntryTimes& entry_times, ScenarioTimes& out) {
+    auto outcome = simulator_.evaluate(schedule(), costs, memory_, std::span(timeline_.start),
+                                       std::span(timeline_.end), {}, entry_times);
     if (const auto* hang = std::get_if<ScheduleHang>(&outcome))
       throw HangError("the schedule hangs: " + describe(*hang, schedule()));
     add(std::get<Totals>(outcome), out);
+    add_path(costs, out);
   }
 
  private:
   [[nodiscard]] const Schedule& schedule() const { return *timeline_.schedule; }
-  [[nodiscard]] const Costs& costs() const { return draws_.costs(); }
 
   /// Scenarios count from the moment when ranks are ready.
-  void add(const Totals& totals, ScenarioTimes& out) {
+  void add(const Totals& totals, ScenarioTimes& out) const {
     const Ticks makespan = *std::max_element(totals.last_end.begin(), totals.last_end.end());
     double busy = 0;
     for (const Ticks time : totals.busy) busy += static_cast<double>(time);
-    const double whole = static_cast<double>(makespan) * static_cast<double>(totals.busy.size());
-    out.makespan.push_back(makespan);
-    out.bubble.push_back(whole > 0 ? 1 - busy / whole : 0.0);
-    add_path(out);
+    add_step(makespan, busy, schedule().ranks(), out);
   }
 
   /// Adds, for each entry on the path, the time before the next one, and before that one's message: the sum is the makespan.
-  void add_path(ScenarioTimes& out) {
-    const std::vector<std::size_t> path = critical_path(timeline_, costs()).entries;
+  void add_path(const Costs& costs, ScenarioTimes& out) const {
+    const std::vector<std::size_t> path = critical_path(timeline_, costs).entries;
     for (std::size_t i = 0; i < path.size(); ++i) {
       const Ticks start = timeline_.start_of(path[i]);
       Ticks until = timeline_.end_of(end_of_entry(path[i]) - 1);
       if (i + 1 < path.size())
-        until = timeline_.start_of(path[i + 1]) - add_message(path[i], path[i + 1], out);
-      add_on_path(schedule(), costs(), path[i], static_cast<double>(until - start), out);
+        until = timeline_.start_of(path[i + 1]) - add_message(costs, path[i], path[i + 1], out);
+      add_on_path(schedule(), costs, path[i], static_cast<double>(until - start), out);
     }
   }
 
@@ -71,14 +65,14 @@ class StepRunner {
   }
 
   /// Adds the time of the message from the one entry to the other to `out`, and returns it; 0 within a rank.
-  Ticks add_message(std::size_t from, std::size_t to, ScenarioTimes& out) const {
+  Ticks add_message(const Costs& costs, std::size_t from, std::size_t to, ScenarioTimes& out) const {
     const Rank sender = schedule().rank_of_op(from);
     const Rank receiver = schedule().rank_of_op(to);
     if (sender == receiver) return 0;
     const Ticks start = timeline_.start_of(to);
     for (std::size_t i = to; i < end_of_entry(to); ++i) {
       const Op op = schedule().ops()[i];
-      const Ticks delay = arrival_delay(costs(), op, schedule().slot_of(op));
+      const Ticks delay = arrival_delay(costs, op, schedule().slot_of(op));
       for (std::size_t made = from; made < end_of_entry(from); ++made) {
         if (timeline_.end_of(made) + delay != start) continue;
         out.link_on_path[sender.at() * static_cast<std::size_t>(schedule().ranks()) + receiver.at()] +=
@@ -89,8 +83,6 @@ class StepRunner {
     return 0;
   }
 
-  OpDraws& draws_;
-  EntryTimes entry_times_;
   MemoryModel memory_;
   Timeline timeline_;
   Simulator simulator_;
@@ -100,15 +92,11 @@ class StepRunner {
 
 ScenarioTimes simulated_scenarios(const Schedule& schedule, const Costs& costs, const Noise& noise, int count,
                                   std::uint64_t seed) {
-  OpDraws draws(schedule, costs, noise);
-  draws.require_fit(count);
-  ScenarioTimes out = no_times_yet(schedule);
-  StepRunner steps(schedule, draws);
-  for (int i = 0; i < count; ++i) {
-    draws.draw(seed, i);
-    steps.simulate(out);
-  }
-  return out;
+  StepRunner steps(schedule);
+  return run_each(schedule, costs, noise, count, seed,
+                  [&steps](const Costs& drawn, const EntryTimes& entry_times, ScenarioTimes& out) {
+                    steps.simulate(drawn, entry_times, out);
+                  });
 }
 
 }  // namespace pipeloom

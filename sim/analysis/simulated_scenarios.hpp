@@ -12,8 +12,7 @@
 
 namespace pipeloom {
 
-/// Scenarios 0 .. count - 1 of `seed`, drawn as OpDraws says. Throws InputError as OpDraws::require_fit() does, HangError if the schedule hangs.
-/// REQUIRES: costs are bound to the schedule; 0 <= count; Hiccup: 0 <= time < period; Empirical: factors.
+/// run_each() on the simulator. Throws as that does, and HangError if the schedule hangs. REQUIRES: as run_each().
 [[nodiscard]] ScenarioTimes simulated_scenarios(const Schedule& schedule, const Costs& costs,
                                                 const Noise& noise, int count, std::uint64_t seed);
 

@@ -5,6 +5,7 @@
 
 #include "sim/dependency.hpp"
 #include "sim/engine/noise_draws.hpp"
+#include "sim/engine/op_draws.hpp"
 
 namespace pipeloom {
 
@@ -127,9 +128,7 @@ void Scenarios::finish(const Batch& batch, std::size_t lane, ScenarioTimes& out,
     latest = end;
     last = position;
   }
-  out.makespan.push_back(latest);
-  const double whole = static_cast<double>(latest) * static_cast<double>(after_.size());
-  out.bubble.push_back(whole > 0 ? 1 - batch.busy[lane] / whole : 0.0);
+  add_step(latest, batch.busy[lane], schedule_.ranks(), out);
   walk_path(batch, lane, last, out, rows);
 }
 
@@ -145,6 +144,49 @@ void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first
                                  : 1 / static_cast<double>(last - first);
     out.on_path[index_of(op.kind())][schedule.slot_of(op).at()] += time * share;
   }
+}
+
+void add_step(Ticks makespan, double busy, int ranks, ScenarioTimes& out) {
+  const double whole = static_cast<double>(makespan) * static_cast<double>(ranks);
+  out.makespan.push_back(makespan);
+  out.bubble.push_back(whole > 0 ? 1 - busy / whole : 0.0);
+}
+
+namespace {
+
+void run_drawn_by_op(const Schedule& schedule, const Costs& costs, const Noise& noise, int count,
+                     std::uint64_t seed, const RunScenario& run, ScenarioTimes& out) {
+  OpDraws draws(schedule, costs, noise);
+  draws.require_fit(count);
+  const EntryTimes entry_times = draws.entry_times();
+  for (int i = 0; i < count; ++i) {
+    draws.draw(seed, i);
+    run(draws.costs(), entry_times, out);
+  }
+}
+
+}  // namespace
+
+ScenarioTimes run_each(const Schedule& schedule, const Costs& costs, const Noise& noise, int count,
+                       std::uint64_t seed, const RunScenario& run) {
+  ScenarioTimes out = no_times_yet(schedule);
+  if (!Scenarios::supports(schedule, costs)) {
+    run_drawn_by_op(schedule, costs, noise, count, seed, run, out);
+    return out;
+  }
+  const Scenarios scenarios(schedule, costs, noise);
+  scenarios.require_fit(count);
+  DrawnTimes drawn;
+  const bool pauses = noise.model == NoiseModel::Hiccup;
+  const EntryTimes entry_times = [&](Rank rank, std::size_t first, Ticks start, Ticks /*planned*/) {
+    const Ticks duration = drawn.duration[first];
+    return pauses ? with_pauses(noise, start, duration, drawn.pause[rank.at()]) : duration;
+  };
+  for (int i = 0; i < count; ++i) {
+    scenarios.draw(seed, i, drawn);
+    run(costs, entry_times, out);
+  }
+  return out;
 }
 
 ScenarioTimes no_times_yet(const Schedule& schedule) {

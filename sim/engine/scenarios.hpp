@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/engine/entry_times.hpp"
 #include "sim/engine/fixed_order.hpp"
 
 namespace pipeloom {
@@ -32,6 +34,19 @@ struct ScenarioTimes {
 /// Adds `time` of the entry that begins at op index `first` to out.on_path, shared by its parts.
 void add_on_path(const Schedule& schedule, const Costs& costs, std::size_t first, double time,
                  ScenarioTimes& out);
+
+/// Adds the makespan of one scenario and its bubble; `busy` is the work of all ranks.
+void add_step(Ticks makespan, double busy, int ranks, ScenarioTimes& out);
+
+/// One scenario on an engine that runs it whole: entries take the times of `entry_times`, and those of `costs` where it is empty. Adds step and
+/// path to `out`.
+using RunScenario =
+    std::function<void(const Costs& costs, const EntryTimes& entry_times, ScenarioTimes& out)>;
+
+/// Scenarios 0 .. count - 1 of `seed` one after another on such an engine, some tens of times slower than Scenarios: drawn as that does or, where it
+/// does not support the schedule, as OpDraws (sim/engine/op_draws.hpp). Throws as these do. REQUIRES: as Scenarios, but supports(); 0 <= count.
+[[nodiscard]] ScenarioTimes run_each(const Schedule& schedule, const Costs& costs, const Noise& noise,
+                                     int count, std::uint64_t seed, const RunScenario& run);
 
 /// Draws of one scenario, for engines of their own.
 struct DrawnTimes {
