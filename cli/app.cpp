@@ -36,8 +36,7 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
     return ExitCode::Ok;
   }
   if (parsed.call == Call::Help || parsed.call == Call::Brief) {
-    print(
-        help_text(line, parsed.command, parsed.call == Call::Brief ? HelpLength::Brief : HelpLength::Whole));
+    print(help_text(line, parsed.command, *parsed.call));
     return ExitCode::Ok;
   }
   if (parsed.command != nullptr) return parsed.command->run();

@@ -156,9 +156,9 @@ Parsed parse(const CommandLine& line, std::vector<std::string> arguments) {
   return {std::nullopt, usage.command};
 }
 
-std::string help_text(const CommandLine& line, const SubCommand* command, HelpLength length) {
+std::string help_text(const CommandLine& line, const SubCommand* command, Call call) {
   const auto app = app_of(line);
-  if (length == HelpLength::Brief) shorten(line, command, *app);
+  if (call == Call::Brief) shorten(line, command, *app);
   // A subcommand's own name for itself lacks the program's.
   return command == nullptr ? app->help() : app->get_subcommand(command->name)->help(line.program);
 }

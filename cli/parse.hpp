@@ -20,11 +20,9 @@ struct Parsed {
 /// unless it keeps all. Throws InputError for wrong usage, as cli/usage.hpp words it.
 [[nodiscard]] Parsed parse(const CommandLine& line, std::vector<std::string> arguments);
 
-/// Length of help: Brief leaves out options that have a heading, and the text below the options.
-enum class HelpLength : unsigned char { Brief, Whole };
-
-/// The text of --help (or -h) of the program, or of one of its commands.
+/// The text of --help of the program, or of one of its commands; Call::Brief is that of -h, without options that have a heading and the text below
+/// the options. REQUIRES: not Call::Version.
 [[nodiscard]] std::string help_text(const CommandLine& line, const SubCommand* command = nullptr,
-                                    HelpLength length = HelpLength::Whole);
+                                    Call call = Call::Help);
 
 }  // namespace pipeloom::cli

@@ -4,8 +4,8 @@
 
 #include "sim/io/json/json_writer.hpp"
 #include "sim/text.hpp"
-#include "study/explain/shown/explain_json.hpp"
 #include "study/explain/shown/explain_runs.hpp"
+#include "study/explain/shown/explain_table.hpp"
 #include "study/report/run_roots.hpp"
 
 namespace pipeloom::cli {

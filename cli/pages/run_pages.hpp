@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "executor/process/clock_offset.hpp"
 #include "executor/run/run.hpp"
+#include "study/calibrate/measurements.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::cli {
@@ -42,5 +43,14 @@ namespace pipeloom::cli {
 
 /// Rows of the ops that ended, beside the file that a whole run would have become.
 void keep_partial(const executor::RunFailed& failure, const std::string& path);
+
+// Output of `pipeloom run --json` (study/report/schemas/run.json).
+
+/// Times in ms. `memory` is the simulator's prediction of the work's activations, if it has one; `comparison` is a JSON value, or "" for
+/// none; `stopped` says that the run was interrupted and these are the steps that ended before.
+[[nodiscard]] std::string run_json(const pipeloom::Run& run, const executor::RunResult& result,
+                                   const study::calibrate::Measurements& costs,
+                                   const std::optional<MemoryModel>& memory, const std::string& comparison,
+                                   bool stopped);
 
 }  // namespace pipeloom::cli

@@ -2,11 +2,14 @@
 
 // Where the ranks of `pipeloom run` run: threads of this process, or processes that a launcher or this one starts.
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "cli/console.hpp"
 #include "cli/option_list.hpp"
 #include "executor/net/world.hpp"
 
@@ -46,5 +49,20 @@ void tell_launcher_that_all_met();
 /// first other one. Throws SystemError if they cannot be started, or if a signal ends one of them before all have met: it is named, and
 /// the others are ended.
 [[nodiscard]] ExitCode launch_locally(int ranks);
+
+// How far `pipeloom run` is, on standard error.
+
+/// A line on a terminal while it lives: "step 3 of 6, 4 s left".
+class RunProgress {
+ public:
+  explicit RunProgress(bool wanted) : line_(wanted) {}
+
+  /// For executor::RunOptions::progress; empty if nothing is shown.
+  [[nodiscard]] std::function<void(int, int)> callback();
+
+ private:
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace pipeloom::cli

@@ -8,7 +8,6 @@
 #include "sim/base/text_tools.hpp"
 #include "study/document/formats.hpp"
 #include "study/document/html.hpp"
-#include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
 
 namespace pipeloom::study::page {

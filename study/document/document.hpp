@@ -62,7 +62,7 @@ struct Figure {
   std::string markup;
   std::string caption;
   std::string text_chart = {};
-  /// Keys and buttons for zooming are offered (svg of class "zoom", see study/document/script.hpp).
+  /// Keys and buttons for zooming are offered (svg of class "zoom", see study/document/html.hpp).
   bool zooms = false;
 };
 

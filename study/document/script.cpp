@@ -1,4 +1,4 @@
-#include "study/document/script.hpp"
+#include "study/document/html.hpp"
 
 namespace pipeloom::study::page {
 namespace {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "sim/base/number_text.hpp"
-#include "study/explain/ops/op_candidates.hpp"
-#include <array>
 #include "sim/kinds.hpp"
+#include "study/explain/ops/op_candidates.hpp"
 
 namespace pipeloom::study::explain {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <pipeloom/units.hpp>
 #include "study/explain/explain.hpp"
-#include "study/explain/worlds.hpp"
 #include "study/explain/ops/op_causes.hpp"
+#include "study/explain/worlds.hpp"
 
 namespace pipeloom::study::explain {
 
@@ -28,7 +28,7 @@ namespace pipeloom::study::explain {
 [[nodiscard]] Cause cause_of(const Wiring& wiring, const Hiccup& found);
 [[nodiscard]] Cause cause_of(const Pause& found);
 
-// An explanation in words and as JSON.
+// Causes in words.
 
 /// "F of stage 3", "rank 5", "microbatch 7", "all ops".
 [[nodiscard]] std::string text_of(const OpSet& ops);

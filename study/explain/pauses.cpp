@@ -1,5 +1,7 @@
 #include "study/explain/pauses.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,7 +10,6 @@
 
 #include "study/explain/ops/op_candidates.hpp"
 #include "study/explain/robust.hpp"
-#include <fmt/format.h>
 
 namespace pipeloom::study::explain {
 namespace {

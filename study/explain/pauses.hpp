@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <pipeloom/units.hpp>
 #include "study/explain/model.hpp"
 #include "study/explain/worlds.hpp"
-#include <string>
 
 namespace pipeloom::study::explain {
 

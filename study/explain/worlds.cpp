@@ -1,11 +1,13 @@
 #include "study/explain/worlds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fmt/format.h>
 #include <cstdint>
 #include <utility>
+
 #include <pipeloom/error.hpp>
 
 namespace pipeloom::study::explain {

@@ -10,7 +10,6 @@
 #include <pipeloom/schedule.hpp>
 #include "study/explain/shown/explain_runs.hpp"
 #include "study/explain/shown/explain_table.hpp"
-#include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/plots/cause_bars.hpp"

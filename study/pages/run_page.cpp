@@ -15,7 +15,6 @@
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
 #include "study/estimate/estimate_shown.hpp"
-#include "study/pages/charts.hpp"
 #include "study/pages/findings.hpp"
 #include "study/plots/cause_bars.hpp"
 #include "study/plots/gantt_svg.hpp"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -118,6 +119,10 @@ void judge_limits(const SuiteCase& one, CaseResult& out) {
   }
 }
 
+bool has_case(const Suite& suite, std::string_view name) {
+  return std::ranges::any_of(suite.cases, [name](const SuiteCase& one) { return one.name == name; });
+}
+
 bool selected(const SuiteCase& one, const CheckOptions& options) {
   return options.only.empty() || matches_glob(options.only, one.name);
 }
@@ -156,9 +161,7 @@ void collect_changes(const Suite& suite, const CheckOptions& options,
   }
   if (!options.only.empty()) return;
   for (const auto& [name, row] : rows)
-    if (std::none_of(suite.cases.begin(), suite.cases.end(),
-                     [&name = name](const SuiteCase& c) { return c.name == name; }))
-      result.changes.push_back({name, "case", row.status, "", Verdict::Gone});
+    if (!has_case(suite, name)) result.changes.push_back({name, "case", row.status, "", Verdict::Gone});
 }
 
 /// Runs all cases; the result names the suite, its baseline and its tolerances.
@@ -242,10 +245,7 @@ CheckResult update_baseline(const Suite& suite, const CheckOptions& options) {
   CheckResult out = run_suite(suite, options);
   collect_changes(suite, options, rows, out);
   if (options.only.empty())
-    std::erase_if(rows, [&suite](const auto& row) {
-      return std::none_of(suite.cases.begin(), suite.cases.end(),
-                          [&row](const SuiteCase& one) { return one.name == row.first; });
-    });
+    std::erase_if(rows, [&suite](const auto& row) { return !has_case(suite, row.first); });
   for (const CaseResult& row : out.results)
     if (!row.failed()) rows[row.name] = row;
   io::write_file(suite.baseline_path, io::Overwrite::Yes,

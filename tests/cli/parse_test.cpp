@@ -134,7 +134,7 @@ TEST_CASE("help names types, headings and what excludes an option from both side
 TEST_CASE("the short help leaves out what stands under headings and below the options") {
   Toy toy;
   CHECK(toy.read({"go", "-h"}).call == Call::Brief);
-  const std::string help = help_text(toy.line, toy.line.find("go"), HelpLength::Brief);
+  const std::string help = help_text(toy.line, toy.line.find("go"), Call::Brief);
   CHECK(holds(help, "--format,--to table|json"));
   CHECK_FALSE(holds(help, "Writing:"));
   CHECK(holds(help, "`toy go --help` has more options and examples."));

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <utility>
-
 #include <vector>
 
 namespace pipeloom::study::explain {

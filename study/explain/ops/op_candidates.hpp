@@ -3,13 +3,13 @@
 // Which sets of ops could take longer or shorter: the names that there are, the cells and entries that each covers, and which of them no
 // measurement can tell apart. What fits is found in op_causes.cpp.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "study/explain/model.hpp"
 #include "study/explain/ops/op_causes.hpp"
-#include <cstddef>
-#include <span>
 
 namespace pipeloom::study::explain {
 

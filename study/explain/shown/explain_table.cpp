@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
-#include "study/text/numbers.hpp"
-#include <array>
 #include "sim/kinds.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::explain {
 namespace {

@@ -3,12 +3,12 @@
 // An explanation as a table: what the terminal, pages and the window show.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/io/json/json_writer.hpp"
 #include "study/explain/explain.hpp"
 #include "study/text/table.hpp"
-#include <string_view>
-#include "sim/io/json/json_writer.hpp"
 
 namespace pipeloom::study::explain {
 

@@ -10,9 +10,9 @@
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
 #include "study/explain/amounts.hpp"
+#include "study/explain/named_causes.hpp"
 #include "study/explain/shown/explain_runs.hpp"
 #include "study/explain/shown/explain_table.hpp"
-#include "study/explain/words.hpp"
 #include "support/catch.hpp"
 #include "support/planted.hpp"
 

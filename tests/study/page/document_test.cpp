@@ -9,7 +9,6 @@
 #include "sim/kinds.hpp"
 #include "study/document/formats.hpp"
 #include "study/document/html.hpp"
-#include "study/document/script.hpp"
 #include "study/document/sha256.hpp"
 #include "study/page/page_support.hpp"
 #include "support/catch.hpp"

@@ -8,7 +8,7 @@
 
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
-#include "study/explain/words.hpp"
+#include "study/explain/named_causes.hpp"
 #include "support/planted/plot.hpp"
 
 namespace pipeloom::test {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "study/explain/words.hpp"
+#include "study/explain/named_causes.hpp"
 #include "support/planted/plot.hpp"
 
 namespace pipeloom::test {
