@@ -224,7 +224,8 @@ class StackedPicture {
     const Span range = range_of(options, runs);
     std::set<std::set<OpKind>> explained;
     for (const pipeloom::Run& run : runs) {
-      draw::SceneOptions& scene = stack_.emplace_back(&run.timeline, options_of(options, run)).options;
+      stack_.push_back({&run.timeline, options_of(options, run)});
+      draw::SceneOptions& scene = stack_.back().options;
       scene.range = range;
       scene.title =
           titles.empty() ? run.title.substr(run.title.find_last_of('/') + 1) : titles[stack_.size() - 1];
