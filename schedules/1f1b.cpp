@@ -94,6 +94,7 @@ Generator one_f_one_b() {
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
       .messages = blocking_only(megatron_1f1b_blocking),
+      .period = repeats_every(1),
   };
 }
 

@@ -80,6 +80,7 @@ Generator one_f_one_b_overlap() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

@@ -90,6 +90,7 @@ Generator one_f_one_b_v() {
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

@@ -143,6 +143,7 @@ Generator bitpipe() {
       .closed_forms = closed_forms(),
       .placement = two_vs,
       .emit = whatever_the_costs(emit),
+      .period = [](const Params& params) { return params.ranks; },
   };
 }
 

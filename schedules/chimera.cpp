@@ -116,6 +116,7 @@ Generator chimera() {
       .closed_forms = closed_forms(),
       .placement = bidirectional_placement,
       .emit = whatever_the_costs(emit),
+      .period = [](const Params& params) { return params.ranks; },
   };
 }
 

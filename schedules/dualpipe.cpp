@@ -95,6 +95,7 @@ Generator dualpipe() {
       .placement = bidirectional_placement,
       .emit = whatever_the_costs(emit),
       .messages = blocking_only(dualpipe_blocking),
+      .period = repeats_every(2),
   };
 }
 

@@ -128,6 +128,7 @@ Generator dualpipe_v() {
         if (!is_standard(params)) return std::nullopt;
         return blocking_only(dualpipe_blocking)(params, std::move(schedule), style);
       },
+      .period = repeats_every(1),
   };
 }
 

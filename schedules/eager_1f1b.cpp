@@ -96,6 +96,7 @@ Generator eager_1f1b() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

@@ -125,7 +125,16 @@ struct Generator {
   /// group and waits for it once: four messages then take less than twice the time of two. Empty: never.
   std::function<bool(const Params&)> groups_both_ways = {};
   Effort effort = {};
+  /// Microbatches of the block that every queue repeats: with that many more, each queue has one block more and is the same before and after it.
+  /// That holds from some number of microbatches on, which RepeatingQueues::find() tells; the options do not change with it. 0, or empty:
+  /// queues repeat no block.
+  std::function<int(const Params&)> period = {};
 };
+
+/// Generator::period of schedules whose queues repeat a block of this many microbatches.
+[[nodiscard]] inline auto repeats_every(int microbatches) {
+  return [microbatches](const Params&) { return microbatches; };
+}
 
 /// Every schedule, in the order of registry.def.
 [[nodiscard]] const std::vector<Generator>& all();

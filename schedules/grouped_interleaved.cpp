@@ -177,6 +177,7 @@ Generator grouped_interleaved() {
       .predicate = reason,
       .accepts = accepts,
       .default_group_size = group_of,
+      .period = [](const Params& params) { return params.chunks == 1 ? 1 : group_of(params); },
   };
 }
 

@@ -307,6 +307,7 @@ Generator interleaved_1f1b() {
       },
       .groups_both_ways =
           [](const Params& params) { return is_standard(params) && takes_megatron_groups(params); },
+      .period = [](const Params& params) { return params.chunks == 1 ? 1 : group_size_of(params); },
   };
 }
 

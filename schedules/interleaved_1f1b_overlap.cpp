@@ -123,6 +123,7 @@ Generator interleaved_1f1b_overlap() {
         if (is_fused(params)) return std::nullopt;
         return megatron_interleaved_messages(params, std::move(schedule), style);
       },
+      .period = [](const Params& params) { return params.chunks == 1 ? 1 : group_size_of(params); },
   };
 }
 

@@ -231,6 +231,7 @@ Generator interleaved_zb() {
       .predicate = hang_rule(hangs, emit).predicate,
       .accepts = hang_rule(hangs, emit).accepts,
       .idle_cells = idle_cells,
+      .period = [](const Params& params) { return params.chunks == 1 ? 1 : group_size_of(params); },
   };
 }
 

@@ -90,6 +90,7 @@ Generator pipedream_2bw() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

@@ -73,6 +73,7 @@ Generator v_half() {
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

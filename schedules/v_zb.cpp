@@ -78,6 +78,7 @@ Generator v_zb() {
       .closed_forms = closed_forms(),
       .placement = v_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

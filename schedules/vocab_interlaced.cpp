@@ -106,6 +106,7 @@ Generator vocab_interlaced() {
                                   })},
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

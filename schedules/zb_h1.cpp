@@ -137,6 +137,7 @@ Generator zb_h1() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

@@ -102,6 +102,7 @@ Generator zb_h2() {
       .closed_forms = closed_forms(),
       .placement = linear_placement,
       .emit = whatever_the_costs(emit),
+      .period = repeats_every(1),
   };
 }
 

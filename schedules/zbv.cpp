@@ -211,6 +211,7 @@ Generator zbv() {
       .placement = v_placement,
       .emit = whatever_the_costs(emit),
       .idle_cells = idle_cells,
+      .period = repeats_every(1),
   };
 }
 

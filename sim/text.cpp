@@ -145,7 +145,10 @@ std::string to_text(Op op) {
 }
 
 std::string entry_text(const Schedule& schedule, std::size_t first, std::size_t last) {
-  const auto ops = schedule.ops().subspan(first, last - first);
+  return entry_text(schedule.ops().subspan(first, last - first));
+}
+
+std::string entry_text(std::span<const Op> ops) {
   if (ops.size() == 1) return to_text(ops[0]);
   std::string text = "(";
   for (const Op op : ops) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ char* write_op_number(char* out, Op op);
 /// "3I7", or "(0F7;7B3)OVERLAP_F_B" for the entry of op indices [first, last). A group that is not one
 /// forward and one full backward is written with the suffix OVERLAP.
 [[nodiscard]] std::string entry_text(const Schedule& schedule, std::size_t first, std::size_t last);
+/// The same of the entry's ops.
+[[nodiscard]] std::string entry_text(std::span<const Op> ops);
 
 /// Reads one entry: an op, or ops in parentheses separated by `;` with a suffix OVERLAP_F_B or OVERLAP.
 /// Empty when the text is neither.

@@ -113,6 +113,7 @@ ExitCode run_simulate(const SimulateOptions& options) {
   limits.with_metrics =
       options.report_in_file() || options.report_on_stdout() || !options.output.quiet || !rules.empty();
   limits.with_all_steps = options.chart || parts.timeline;
+  limits.totals_only = !options.chart && !parts.timeline && !parts.orders && !options.scenarios.scenarios;
   if (options.chart) limits.bytes_per_time = tracks::kIndexBytesPerEntry;
   if (parts.timeline) limits.text_per_time = io::kReportBytesPerOp;
   pipeloom::Run run = study::at_place(input.name, [&] { return evaluate(input, limits); });

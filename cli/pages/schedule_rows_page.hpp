@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "study/run/schedule_rows.hpp"
+#include "study/report/schedule_rows.hpp"
 
 namespace pipeloom::cli {
 

@@ -34,6 +34,7 @@ struct EffectiveConfig;
 namespace study {
 struct MessageSummary;
 struct ModelRun;
+struct Repeated;
 }  // namespace study
 
 /// A run as a user gives it: a file, and values that override it. All are texts: the reader of configurations checks them
@@ -68,6 +69,8 @@ struct Limits {
   bool with_metrics = true;
   /// False simulates the first step only, which metrics are of: for callers that show no times of the others.
   bool with_all_steps = true;
+  /// True: the caller reads numbers and not schedule, orders or timeline, so that Run::repeated may be set.
+  bool totals_only = false;
   /// Bytes that the caller holds for every op of every step, in addition to the run.
   double bytes_per_time = 0;
   /// Bytes of text, about, that the caller writes for each op: a text longer than any reader takes is refused.
@@ -114,6 +117,9 @@ struct Run {
   /// Set if a rank needs more than memory.limit_bytes: the program reports, and exits with 1.
   std::optional<OverLimit> over_limit;
   std::optional<Hang> hang;
+  /// Set where `schedule` and `timeline` are of a shorter run with the same beginning and end, of which a part repeats; everything else is of the
+  /// whole run. Null unless Limits::totals_only.
+  std::shared_ptr<const study::Repeated> repeated;
   /// Idle spans of the first step, [rank], in time order; empty unless asked for. Of measured runs
   /// under the costs of a simulated run that they are compared with, else all are the phase's.
   std::vector<std::vector<IdleSpan>> idle;

@@ -24,10 +24,10 @@ struct Counts {
   Wide logits;
 };
 
-Counts counts_of(const MemoryModel& model, const Schedule& schedule, int steps) {
-  const Wide units = schedule.units();
+Counts counts_of(const MemoryModel& model, int microbatches, int slices, int steps) {
+  const Wide units = Wide{microbatches} * slices;
   // Slices share a microbatch's activations, unless each counts whole. A forward and a backward receive a message each.
-  return {model.slice_end.empty() ? units : Wide{schedule.microbatches()}, 2 * units * steps, units};
+  return {model.slice_end.empty() ? units : Wide{microbatches}, 2 * units * steps, units};
 }
 
 std::array<Share, 5> shares_of(const MemorySpec& spec, const MemoryModel& model, const Schedule& schedule,
@@ -47,8 +47,9 @@ std::array<Share, 5> shares_of(const MemorySpec& spec, const MemoryModel& model,
 
 }  // namespace
 
-void require_summable(const MemorySpec& spec, const MemoryModel& model, const Schedule& schedule, int steps) {
-  const Counts counts = counts_of(model, schedule, steps);
+void require_summable(const MemorySpec& spec, const MemoryModel& model, const Schedule& schedule, int steps,
+                      int microbatches) {
+  const Counts counts = counts_of(model, microbatches, schedule.slices(), steps);
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
     const auto shares = shares_of(spec, model, schedule, counts, rank);
     Wide sum = 0;

@@ -7,6 +7,7 @@
 #include "sim/text.hpp"
 #include "study/report/run_roots.hpp"
 #include "study/run/messages.hpp"
+#include "study/run/repeated_run.hpp"
 #include "version.hpp"
 
 namespace pipeloom::study {
@@ -167,26 +168,22 @@ class ReportWriter {
     const auto& path = run_.critical_path;
     if (!path) return;
     (key("critical_path") << "{\"length\": ").ticks(path->length, unit_) << ", \"ops\": [";
+    const std::span<const Op> ops = path_ops(run_);
     for (std::size_t i = 0; i < path->entries.size(); ++i) {
       if (i > 0) out_ << ", ";
-      write_entry(path->entries[i]);
+      std::size_t last = path->entries[i] + 1;
+      while (ops[last - 1].joined()) ++last;
+      write_entry(ops.subspan(path->entries[i], last - path->entries[i]));
     }
     out_ << "]}";
   }
 
-  /// The text of the entry that begins at op index `first`, in quotes.
-  void write_entry(std::size_t first) {
-    const auto ops = schedule_.ops();
-    std::size_t last = first + 1;
-    while (ops[last - 1].joined()) ++last;
-    write_entry(first, last);
-  }
-
-  void write_entry(std::size_t first, std::size_t last) {
-    if (last == first + 1)
-      out_ << '"' << schedule_.ops()[first] << '"';
+  /// The entry's text, in quotes.
+  void write_entry(std::span<const Op> entry) {
+    if (entry.size() == 1)
+      out_ << '"' << entry.front() << '"';
     else
-      out_ << '"' << std::string_view(entry_text(schedule_, first, last)) << '"';
+      out_ << '"' << std::string_view(entry_text(entry)) << '"';
   }
 
   void write_orders() {
@@ -197,7 +194,7 @@ class ReportWriter {
       for_each_written_entry(schedule_, begin, schedule_.queue_end(rank),
                              [&](std::size_t first, std::size_t last) {
                                if (first > begin) out_ << ", ";
-                               write_entry(first, last);
+                               write_entry(schedule_.ops().subspan(first, last - first));
                              });
       out_ << ']';
     }

@@ -24,7 +24,7 @@ TickSum sum_of(std::span<const RootCause> roots) {
 std::vector<RootCause> roots_of(const Run& run) {
   const std::size_t ops = run.timeline.schedule->num_ops();
   const bool has_idle = !run.idle.empty() || run.costs != nullptr;
-  if (run.hang || !has_idle || ops == 0 || ops > kMostReportedRootOps) return {};
+  if (run.hang || run.repeated || !has_idle || ops == 0 || ops > kMostReportedRootOps) return {};
   const Costs costs = run.costs ? *run.costs : default_costs(run.timeline.schedule->placement());
   const RootFinder finder(run.timeline, costs);
   return root_causes(finder, run.idle.empty() ? idle_spans_of(run) : run.idle);

@@ -10,11 +10,12 @@
 #include <pipeloom/run.hpp>
 #include "sim/io/json/json_writer.hpp"
 #include "sim/roots/root_causes.hpp"
+#include "study/run/repeated_run.hpp"
 
 namespace pipeloom::study {
 
 /// Reports and tables of runs with more ops leave roots out: finding them takes O(ops) and 16 bytes of each.
-inline constexpr std::size_t kMostReportedRootOps = std::size_t{1} << 17;
+inline constexpr std::size_t kMostReportedRootOps = kLongRun;
 /// A sentence names at most kMostRootsListed roots; after the first, none below a share of kSmallRoot of the idle time.
 inline constexpr std::size_t kMostRootsListed = 3;
 inline constexpr double kSmallRoot = 0.05;

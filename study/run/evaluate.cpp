@@ -22,6 +22,7 @@
 #include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
 #include "study/run/model_costs.hpp"
+#include "study/run/repeated_run.hpp"
 #include "study/run/run_bound.hpp"
 #include "study/run/training.hpp"
 
@@ -56,7 +57,7 @@ std::shared_ptr<const Terms> terms_of(const Schedule& schedule, const io::Config
   terms->costs.slice_end = slice_ends(config.options, schedule.slices());
   cost::bind_costs(terms->costs, resolved.ops, schedule);
   terms->memory.slice_end = terms->costs.slice_end;
-  cost::require_summable(config.memory, terms->memory, schedule, config.step.count);
+  cost::require_summable(config.memory, terms->memory, schedule, config.step.count, schedule.microbatches());
   return terms;
 }
 
@@ -77,7 +78,7 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   Run out;
   end_if_stopped(limits);
   if (auto costs = model_costs(given, *schedule)) {
-    const TrainingTerms training = training_terms(*costs, *schedule);
+    const TrainingTerms training = training_terms(*costs, *schedule, schedule->microbatches());
     out.model = std::make_shared<const ModelRun>(ModelRun{*std::move(costs), training});
   }
   const io::Config& config = out.model ? out.model->costs.config : given;
@@ -123,16 +124,20 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
 
 }  // namespace
 
+bool has_path(Run& run, std::size_t entries, const Limits& limits) {
+  if (entries <= limits.critical_path_entries) return true;
+  run.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
+                                     limits.critical_path_entries));
+  return false;
+}
+
 void add_bound_and_path(Run& run, const Limits& limits) {
   end_if_stopped(limits);
   const Steps& steps = run.effective->step;
   const std::size_t entries = run.schedule->num_entries();
   const bool with_bound = entries <= limits.bound_entries;
-  const bool with_path = entries <= limits.critical_path_entries;
-  if (!with_path)
-    run.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
-                                       limits.critical_path_entries));
-  else if (run.program_run)
+  const bool with_path = has_path(run, entries, limits);
+  if (with_path && run.program_run)
     run.critical_path = {run.metrics->makespan, critical_entries(*run.program_run, *run.program)};
   if (with_bound)
     run.metrics->lower_bound =
@@ -144,6 +149,8 @@ void add_bound_and_path(Run& run, const Limits& limits) {
 }
 
 Run evaluate(const io::Config& config, const Limits& limits, Depth depth) {
+  if (limits.totals_only)
+    if (auto run = evaluate_repeated(config, limits, depth)) return *std::move(run);
   io::EffectiveConfig effective;
   auto schedule = make_schedule(config, limits, effective);
   return evaluate_made(std::move(schedule), config, limits, std::move(effective), depth);

@@ -44,6 +44,10 @@ void refuse_contradictions(const io::Config& config, const schedules::Generator&
       std::find(variants.begin(), variants.end(), variant) == variants.end())
     throw InputError::unknown_name(config.place_of("options.variant"), "variant", shortened(variant, 64),
                                    variants);
+}
+
+/// Numbers of which an op has no room.
+void refuse_numbers(const io::Config& config, const Params& params) {
   const auto passes = static_cast<long long>(params.microbatches) * params.slices() * params.updates();
   if (passes > kMaxIndex)
     throw InputError(
@@ -198,21 +202,34 @@ std::shared_ptr<const Schedule> with_extras(std::shared_ptr<const Schedule> sche
   return schedule;
 }
 
-SchedulePlan plan_schedule(const io::Config& config, const Limits& limits) {
+SchedulePlan name_schedule(const io::Config& config) {
   if (config.schedule == io::kCustomSchedule) return {};
   SchedulePlan plan;
   plan.found = schedules::find(config.schedule, config.place_of("schedule"));
   plan.params = params_of(config, plan.found);
+  refuse_contradictions(config, *plan.found.generator, plan.params);
+  return plan;
+}
+
+RunSize size_of(const SchedulePlan& plan, const io::Config& config, const Limits& limits) {
   const schedules::Generator& generator = *plan.found.generator;
   const Params& params = plan.params;
-  refuse_contradictions(config, generator, params);
   const int extras = (config.options.recompute.on ? 1 : 0) + (config.options.offload.on ? 2 : 0);
   const int kinds =
       params.options.forward_only ? 1 : extras + (generator.requirements.splits_backward ? 3 : 2);
   const double ops = static_cast<double>(kinds) * params.ranks * params.chunks * params.microbatches *
                      params.slices() * params.updates();
-  const RunSize size{ops, static_cast<double>(params.ranks) * params.chunks, simulated_steps(config, limits),
-                     walk_of(config, generator.requirements.overlaps || config.options.offload.on)};
+  return {ops, static_cast<double>(params.ranks) * params.chunks, simulated_steps(config, limits),
+          walk_of(config, generator.requirements.overlaps || config.options.offload.on)};
+}
+
+SchedulePlan plan_schedule(const io::Config& config, const Limits& limits) {
+  SchedulePlan plan = name_schedule(config);
+  if (plan.found.generator == nullptr) return plan;
+  const schedules::Generator& generator = *plan.found.generator;
+  const Params& params = plan.params;
+  refuse_numbers(config, params);
+  const RunSize size = size_of(plan, config, limits);
   if (!fits(size, limits))
     check_size(size, limits,
                fmt::format("{} with ranks = {}, chunks = {}, microbatches = {}", generator.name, params.ranks,
@@ -232,10 +249,7 @@ std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io:
   return with_extras(std::move(schedule), config);
 }
 
-std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
-                                              io::EffectiveConfig& effective) {
-  const SchedulePlan plan = plan_schedule(config, limits);
-  if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
+void describe_plan(const SchedulePlan& plan, const io::Config& config, io::EffectiveConfig& effective) {
   const schedules::Generator& generator = *plan.found.generator;
   const Params& params = plan.params;
   effective.schedule = generator.name;
@@ -248,6 +262,13 @@ std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Li
   for (const io::Key& key : io::config_keys())
     if (key.option && key.read != nullptr && key.has_origin && !config.given.has(io::id_of(key)))
       effective.origins.emplace_back(key.path, origin_of(plan.found));
+}
+
+std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
+                                              io::EffectiveConfig& effective) {
+  const SchedulePlan plan = plan_schedule(config, limits);
+  if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
+  describe_plan(plan, config, effective);
   schedules::Emission emission;
   auto schedule = make_planned(plan, config, limits, emission);
   if (plan.terms != nullptr) describe_search(config, plan, emission, effective);

@@ -21,12 +21,17 @@ struct SchedulePlan {
   /// Times and bytes of its ops, for a schedule whose order depends on them; else null.
   std::shared_ptr<const Terms> terms;
 };
+/// The same whatever its size, and without terms. Throws InputError for unknown names and options that the schedule does not know.
+[[nodiscard]] SchedulePlan name_schedule(const io::Config& config);
 /// Throws InputError as make_schedule() does, but not for parameters that the schedule itself refuses; nothing is generated or read.
 [[nodiscard]] SchedulePlan plan_schedule(const io::Config& config, const Limits& limits);
 /// The schedule of plan_schedule(config). Throws as make_schedule().
 [[nodiscard]] std::shared_ptr<const Schedule> make_planned(const SchedulePlan& plan, const io::Config& config,
                                                            const Limits& limits,
                                                            schedules::Emission& emission);
+
+/// Writes the canonical name, the chunks and options that hold, and where they came from. REQUIRES: plan.found has a generator.
+void describe_plan(const SchedulePlan& plan, const io::Config& config, io::EffectiveConfig& effective);
 
 /// The schedule that a configuration names, checked for size before anything is allocated. `effective` receives the
 /// canonical name, the chunks and options that hold, where they came from, and warnings. Throws InputError for unknown names and runs
@@ -67,6 +72,9 @@ struct RunSize {
 [[nodiscard]] int simulated_steps(const io::Config& config, const Limits& limits);
 /// The size of that many steps of a schedule.
 [[nodiscard]] RunSize size_of(const Schedule& schedule, const io::Config& config, const Limits& limits);
+
+/// The most that a run of these parameters has. REQUIRES: plan.found has a generator.
+[[nodiscard]] RunSize size_of(const SchedulePlan& plan, const io::Config& config, const Limits& limits);
 
 /// True if a run of this size needs no more memory than the limits allow, and its file is no larger than any that the readers take.
 [[nodiscard]] bool fits(const RunSize& size, const Limits& limits);

@@ -32,13 +32,13 @@ bool trains(const Schedule& schedule) {
 
 }  // namespace
 
-TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule) {
+TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule, int microbatches) {
   const estimate::Setting& setting = costs.setting;
   const model::Split& split = setting.split;
   TrainingTerms out;
   out.devices = 1.0 * split.pipeline * split.tensor * split.context * split.data;
   if (trains(schedule))
-    out.tokens = 1.0 * schedule.microbatches() * static_cast<double>(split.micro_batch) *
+    out.tokens = 1.0 * microbatches * static_cast<double>(split.micro_batch) *
                  static_cast<double>(split.sequence) * split.data;
   if (model::has_sizes(*setting.model)) out.flops_per_token = mean_flops_per_token(costs);
   if (setting.hardware != nullptr)

@@ -24,8 +24,9 @@ struct TrainingTerms {
   double peak = 0;             ///< FLOP/s of all devices; 0 where no device is named
 };
 
-/// Terms of steps that run `schedule`. A schedule without backwards trains nothing.
-[[nodiscard]] TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule);
+/// Terms of steps that run `schedule`, or a longer run of it, with this number of microbatches. A schedule without backwards trains nothing.
+[[nodiscard]] TrainingTerms training_terms(const ModelCosts& costs, const Schedule& schedule,
+                                           int microbatches);
 
 /// A model's run: its times and bytes, and the terms of its training rates.
 struct ModelRun {

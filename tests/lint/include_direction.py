@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "schedules": ["sim", "sim/base", "sim/engine", "sim/messages", "sim/orders", "sim/orders/blocks", "sim/orders/search"],
     "study/text": ["sim", "sim/base", "sim/analysis", "sim/io/json"],
     "study/run": ["sim/*", "schedules", "study/text"],
-    "study/report": ["sim/*", "study/run", "study/text"],
+    "study/report": ["sim/*", "schedules", "study/run", "study/text"],
     "study/compare": ["sim/*", "study/report", "study/run", "study/text"],
     "study/suite": ["sim/*", "study/report", "study/run", "study/text"],
     "study/estimate": ["sim/*", "schedules", "study/document", "study/report", "study/run", "study/text"],

@@ -1,4 +1,4 @@
-#include "study/run/schedule_rows.hpp"
+#include "study/report/schedule_rows.hpp"
 
 #include <algorithm>
 #include <filesystem>

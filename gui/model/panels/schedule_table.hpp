@@ -11,7 +11,7 @@
 
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/part.hpp"
-#include "study/run/schedule_rows.hpp"
+#include "study/report/schedule_rows.hpp"
 
 namespace pipeloom::gui {
 

@@ -10,6 +10,9 @@
 namespace pipeloom::io {
 namespace {
 
+/// Most microbatches of a run whose totals are found without all of its ops (study/run/repeated_run.hpp); other runs have at most kMaxIndex.
+constexpr std::int64_t kMaxMicrobatches = std::int64_t{1} << 30;
+
 using cost::CostSpec;
 using cost::LinkSpec;
 using cost::MemorySpec;
@@ -90,7 +93,7 @@ constexpr Key kKeys[] = {
          .role = KeyRole::Decision,
          .help = "m, all microbatches of a step, both directions together",
          .minimum = 1,
-         .maximum = kMaxIndex,
+         .maximum = kMaxMicrobatches,
          .required = "--microbatches M",
          .instead = "costs.global_batch"}),
     key<codec::Count, MemberAt<&Config::chunks>>({.path = "chunks",

@@ -4,10 +4,17 @@
 
 #include "study/report/run_tables.hpp"
 #include "study/run/make_schedule.hpp"
+#include "study/run/repeated_run.hpp"
 #include "study/sweep/run/point_metrics.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 
 namespace pipeloom::sweep {
+namespace {
+
+/// Ops from which on two short runs take less time than one that reuses the last point's schedule.
+constexpr std::size_t kLongPoint = std::size_t{1} << 16;
+
+}  // namespace
 
 std::vector<std::string> default_metrics() {
   return {"makespan", "bubble_ratio", "peak_activation_bytes"};
@@ -31,6 +38,7 @@ CacheUse Evaluator::use_of(const Cache& cache) {
 struct Evaluator::State {
   std::vector<std::string> names;
   std::vector<const study::Metric*> metrics;
+  Wanted wanted;
   Limits limits;
   std::shared_ptr<Cache> cache;
   PointMetrics point;
@@ -39,10 +47,34 @@ struct Evaluator::State {
   std::shared_ptr<MadeSchedule> last;
 
   void evaluate(const io::Config& config, Outcome& out);
+  bool evaluate_repeated(const io::Config& config, Outcome& out) const;
+  void take(const study::RunNumbers& run, const std::optional<OverLimit>& over_limit, Outcome& out) const;
 };
+
+/// The asked metrics of a point.
+void Evaluator::State::take(const study::RunNumbers& run, const std::optional<OverLimit>& over_limit,
+                            Outcome& out) const {
+  out.status = over_limit ? Status::OverMemory : Status::Ok;
+  if (over_limit) out.error = study::over_limit_text(*over_limit, *run.memory);
+  for (const study::Metric* metric : metrics)
+    out.metrics.push_back(text_of(*metric, run, run.timeline->unit));
+}
+
+/// A point of many microbatches from two short runs, without a schedule of its size. False where it is not one.
+bool Evaluator::State::evaluate_repeated(const io::Config& config, Outcome& out) const {
+  if (wanted.scenarios) return false;
+  Limits totals = limits;
+  totals.critical_path_entries = 0;
+  const auto run = study::evaluate_repeated(
+      config, totals, wanted.bound ? study::Depth::All : study::Depth::Metrics, kLongPoint);
+  if (!run) return false;
+  take(study::numbers_of(*run), run->over_limit, out);
+  return true;
+}
 
 /// Throws as study::evaluate() does.
 void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
+  if (evaluate_repeated(config, out)) return;
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   ScheduleKey key = key_of(config, plan);
   if (last == nullptr || !(key == last_key)) {
@@ -60,11 +92,7 @@ void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
   bool grown = false;
   const PointRun& run = point.measure(*last, config, grown);
   if (grown) cache->grown(last_key, *last, false);
-  out.status = run.over_limit ? Status::OverMemory : Status::Ok;
-  if (run.over_limit) out.error = study::over_limit_text(*run.over_limit, run.memory);
-  const study::RunNumbers numbers = run.numbers();
-  for (const study::Metric* metric : metrics)
-    out.metrics.push_back(text_of(*metric, numbers, run.timeline.unit));
+  take(run.numbers(), run.over_limit, out);
 }
 
 Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::shared_ptr<Cache> cache,
@@ -75,8 +103,14 @@ Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::share
   // Asked once: a sweep has many points.
   if (!limits.max_memory) limits.max_memory = study::default_max_memory();
   const Wanted wanted = wanted_by(rows, scenarios);
-  state_ = std::make_unique<State>(State{
-      std::move(metrics), std::move(rows), limits, std::move(cache), PointMetrics(wanted, limits), {}, {}});
+  state_ = std::make_unique<State>(State{std::move(metrics),
+                                         std::move(rows),
+                                         wanted,
+                                         limits,
+                                         std::move(cache),
+                                         PointMetrics(wanted, limits),
+                                         {},
+                                         {}});
 }
 
 Evaluator::~Evaluator() = default;

@@ -44,7 +44,8 @@ const PointRun& PointMetrics::measure(MadeSchedule& made, const io::Config& give
   const std::optional<study::ModelCosts> estimated = study::model_costs(given, *made.schedule());
   const io::Config& config = estimated ? estimated->config : given;
   run_.training.reset();
-  if (estimated && wanted_.rates) run_.training = study::training_terms(*estimated, *made.schedule());
+  if (estimated && wanted_.rates)
+    run_.training = study::training_terms(*estimated, *made.schedule(), made.schedule()->microbatches());
   const bool quick = config.costs.transfer.model == cost::TransferModel::Latency &&
                      !made.schedule()->has_copies() && measure_quickly(made, config, grown);
   if (quick) {
@@ -99,7 +100,7 @@ void PointMetrics::resolve_memory(const std::shared_ptr<const Schedule>& schedul
   memory_schedule_ = nullptr;
   run_.memory = cost::resolve_memory(spec, schedule->placement());
   run_.memory.slice_end = run_.costs.slice_end;
-  cost::require_summable(spec, run_.memory, *schedule, config.step.count);
+  cost::require_summable(spec, run_.memory, *schedule, config.step.count, schedule->microbatches());
   memory_spec_ = spec;
   memory_steps_ = config.step.count;
   memory_schedule_ = schedule;

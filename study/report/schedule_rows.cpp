@@ -1,8 +1,9 @@
-#include "study/run/schedule_rows.hpp"
+#include "study/report/schedule_rows.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "schedules/generator.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/repeated_run.hpp"
 #include "study/run/training.hpp"
 #include "study/text/numbers.hpp"
 
@@ -53,13 +55,26 @@ void tell_rates(const Run& run, ScheduleRow& row) {
   row.mfu = mfu(run.model->training, row.step_time);
 }
 
+double most_ops(const io::Config& config, int chunks) {
+  return 3.0 * config.ranks * config.microbatches * chunks;
+}
+
+constexpr const char* kTooLarge = "too large for a table of all schedules; simulate it by itself";
+
 /// Null where it is not.
 const char* why_too_large(const io::Config& config, int chunks, const Requirements& takes) {
-  const double ops = 3.0 * config.ranks * config.microbatches * chunks;
-  if (ops > kMaxOps || config.ranks > kMaxRowRanks)
-    return "too large for a table of all schedules; simulate it by itself";
-  return takes.slow_search && ops > kMaxSearchedOps ? "its search takes a while; simulate it by itself"
-                                                    : nullptr;
+  if (config.ranks > kMaxRowRanks) return kTooLarge;
+  return takes.slow_search && most_ops(config, chunks) > kMaxSearchedOps
+             ? "its search takes a while; simulate it by itself"
+             : nullptr;
+}
+
+/// Nullopt where every op would have to be evaluated, and there are too many.
+std::optional<Run> totals_of(const io::Config& config, int chunks, const Limits& limits) {
+  if (most_ops(config, chunks) > kMaxOps) return evaluate_repeated(config, limits, Depth::All);
+  Limits totals = limits;
+  totals.totals_only = true;
+  return study::evaluate(config, totals);
 }
 
 ScheduleRow refused_row(ScheduleRow row, std::string why) {
@@ -80,7 +95,9 @@ ScheduleRow evaluate_row(const Workload& workload, const std::string& schedule, 
       return refused_row(std::move(row), why);
     if (takes.takes.has(Option::Updates))
       row.updates = config.options.updates.value_or(takes.default_updates);
-    const Run run = study::evaluate(config, limits);
+    const std::optional<Run> found = totals_of(config, row.chunks, limits);
+    if (!found) return refused_row(std::move(row), kTooLarge);
+    const Run& run = *found;
     row.unit = run.timeline.unit;
     row.makespan = run.metrics->makespan;
     row.step_time = run.metrics->step_time;

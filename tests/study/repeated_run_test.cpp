@@ -1,0 +1,163 @@
+// Runs in the time of two short ones are the whole run's, byte for byte.
+
+#include "study/run/repeated_run.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "schedules/generator.hpp"
+#include "study/report/report.hpp"
+#include "support/catch.hpp"
+#include "support/run_config.hpp"
+
+namespace repeated_run_test {
+
+using namespace pipeloom;
+using namespace pipeloom::study;
+
+namespace {
+
+/// Draws configurations of one schedule: shapes, times, delays, memory and options.
+class Draws {
+ public:
+  explicit Draws(unsigned seed) : random_(seed) {}
+
+  int from(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool one_in(int n) { return from(1, n) == 1; }
+
+  std::string config(const schedules::Generator& generator) {
+    const int p = 2 * from(1, 4);
+    const Requirements& needs = generator.requirements;
+    const int v = std::min(from(needs.min_chunks, needs.min_chunks + 2), needs.max_chunks);
+    std::string text = fmt::format(R"({{"schedule": "{}", "ranks": {}, "microbatches": {}, )", generator.name,
+                                   p, one_in(3) ? 2 * from(16 * p, 50 * p) : p * from(32, 100));
+    if (needs.max_chunks > needs.min_chunks) text += fmt::format(R"("chunks": {}, )", v);
+    const int stages =
+        std::max(p, generator.placement({.ranks = p, .microbatches = 2 * p, .chunks = v}).stages());
+    text += costs(stages, needs.shares_output) + R"(, "memory": )" + memory(stages) + options() + "}";
+    return text;
+  }
+
+ private:
+  std::string numbers(int count, int low, int high) {
+    std::vector<int> out;
+    for (int i = 0; i < count; ++i) out.push_back(from(low, high));
+    return fmt::format("[{}]", fmt::join(out, ", "));
+  }
+  std::string costs(int stages, bool shares_output) {
+    std::string text = R"("costs": {)";
+    const bool equal = one_in(3);
+    const auto times = [&](const char* key, int low, int high) {
+      text += fmt::format(R"("{}": {}, )", key,
+                          equal ? std::to_string(from(low, high)) : numbers(stages, low, high));
+    };
+    times("forward", 1, 9);
+    times("backward", 2, 18);
+    times("backward_input", 1, 9);
+    times("backward_weight", 1, 9);
+    if (shares_output) text += R"("output": 2, "output_weight": 3, )";
+    text += R"("offload": 2, "reload": 1, )";
+    if (one_in(4)) text += fmt::format(R"("entry": {}, )", from(1, 3));
+    return text + fmt::format(R"("transfer": {{"latency": {}}}}})", one_in(2) ? 0 : from(1, 4));
+  }
+  std::string memory(int stages) {
+    std::string text = fmt::format(R"({{"activation_bytes": {})", numbers(stages, 1, 9));
+    if (one_in(3)) text += fmt::format(R"(, "static_bytes": {})", from(1, 30));
+    if (one_in(3)) text += fmt::format(R"(, "receive_bytes": {})", from(1, 3));
+    if (one_in(3)) text += fmt::format(R"(, "limit_bytes": {})", from(40, 400));
+    return text + "}";
+  }
+  std::string options() {
+    if (one_in(6)) return R"(, "options": {"recompute": "full"})";
+    if (one_in(6)) return R"(, "options": {"offload": "all"})";
+    return one_in(8) ? R"(, "options": {"forward_only": true})" : "";
+  }
+
+  std::mt19937 random_;
+};
+
+/// The report without root causes, which long runs have none of; and what else a caller is told.
+std::string told(const Run& run) {
+  std::ostringstream out;
+  write_report(out, run, {});
+  std::string text = out.str();
+  if (const auto roots = text.find(",\n  \"roots\""); roots != std::string::npos) {
+    const auto end = text.find('\n', roots + 2);
+    text.erase(roots, end - (text[end - 1] == ',' ? 1 : 0) - roots);
+  }
+  for (const std::string& warning : run.warnings) text += warning + '\n';
+  return text;
+}
+
+/// Runs that short ones tell, of this number of drawn ones of a schedule; each is compared with the whole run.
+int compare_drawn(const schedules::Generator& generator, int cases, unsigned seed) {
+  // Bounds of overlapped pairs are not known to grow alike with every block.
+  const Depth depth = generator.requirements.overlaps ? Depth::Metrics : Depth::All;
+  Draws draws(seed);
+  int shortened = 0;
+  for (int i = 0; i < cases; ++i) {
+    const std::string text = draws.config(generator);
+    INFO(text);
+    const io::Config config = test::config_of(text);
+    Limits limits;
+    limits.with_all_steps = false;
+    const auto run = evaluate_repeated(config, limits, depth, 0);
+    if (!run) continue;
+    ++shortened;
+    REQUIRE(run->repeated->times > 0);
+    REQUIRE(told(*run) == told(evaluate(config, limits, depth)));
+  }
+  return shortened;
+}
+
+TEST_CASE("a run from two short ones is the whole run, byte for byte", "[repeated]") {
+  constexpr int kCases = 40;  // of each schedule
+  for (const schedules::Generator& generator : schedules::all()) {
+    if (!generator.period) continue;
+    INFO(generator.name);
+    CHECK(compare_drawn(generator, kCases, 7) >= kCases / 4);
+  }
+}
+
+// 20,000 cases; by name, since they take minutes.
+TEST_CASE("twenty thousand runs from two short ones are the whole runs", "[.][repeated]") {
+  for (const schedules::Generator& generator : schedules::all())
+    if (generator.period) CHECK(compare_drawn(generator, 1000, 11) > 0);
+}
+
+TEST_CASE("what no number may repeat for is evaluated op by op", "[repeated]") {
+  const auto repeats = [](const std::string& more) {
+    const io::Config config = test::config_of(
+        R"({"schedule": "1f1b", "ranks": 2, "microbatches": 256, "costs": {"forward": 1, "backward": 2)" +
+        more + "}");
+    return evaluate_repeated(config, {}, Depth::All, 0).has_value();
+  };
+  CHECK(repeats("}"));
+  CHECK_FALSE(repeats(R"(, "exceptions": [{"kind": "F", "microbatch": 3, "time": 5}]})"));
+  CHECK_FALSE(
+      repeats(fmt::format(R"(, "microbatch_scale": [{}]}})", fmt::join(std::vector<int>(256, 1), ", "))));
+  CHECK_FALSE(repeats(R"(, "transfer": {"model": "blocking", "latency": 1}})"));
+  CHECK_FALSE(repeats(R"(}, "step": {"rule": "post-validation"})"));
+}
+
+TEST_CASE("totals of a thousand million ops", "[repeated]") {
+  // 1F1B on 64 ranks, F = 1 and B = 2: (m + p - 1)(F + B) = (7,800,000 + 63) 3.
+  const io::Config config = test::config_of(R"({"schedule": "1f1b", "ranks": 64, "microbatches": 7800000, )"
+                                            R"("costs": {"forward": 1, "backward": 2}})");
+  Limits limits;
+  limits.totals_only = true;
+  const Run run = evaluate(config, limits);
+  REQUIRE(run.repeated);
+  CHECK(run.metrics->num_ops == 998'400'000);
+  CHECK(run.metrics->makespan == Ticks{7'800'063} * 3 * 1'000'000'000);
+  CHECK(run.metrics->ranks[0].memory.peak_live == 64);
+  CHECK(run.metrics->ranks[63].busy == Ticks{7'800'000} * 3 * 1'000'000'000);
+}
+
+}  // namespace
+}  // namespace repeated_run_test
