@@ -71,16 +71,21 @@ bool is_better(const EntryRun& a, const EntryRun& b) {
 
 EntryTimes::EntryTimes(const Problem& problem)
     : problem_(problem),
-      rows_(rows_of(problem)),
       ranks_(problem.ranks()),
       times_(problem.ranks()),
-      count_(rows_.size()),
-      end_(problem.num_ops()),
-      place_(problem.num_ops()),
+      count_(3 * problem.stages.size()),
+      done_(problem.num_ops()),
       is_copied_(problem.stages.size() * problem.microbatches),
       forward_at_(is_copied_.size()),
       loaded_(is_copied_.size()),
-      loaded_after_(is_copied_.size(), kNoPlace) {
+      loaded_after_(is_copied_.size()) {
+  for (const Row& row : rows_of(problem)) {
+    const std::size_t at = parts_.size();
+    const StageWork& work = problem.stages[at / 3];
+    const auto pass = static_cast<Pass>(at % 3);
+    parts_.push_back({row, at * problem.microbatches, at / 3 * problem.microbatches,
+                      pass == kInput ? work.again : 0, pass, pass != kWeight && work.is_copied});
+  }
   for (const auto& stages : problem.stages_of) letters_ = std::max(letters_, 3 * stages.size());
   row_at_.resize(problem.ranks() * letters_);
   for (std::size_t rank = 0; rank < problem.ranks(); ++rank)
@@ -118,6 +123,7 @@ void EntryTimes::restart(std::int32_t prefetch) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     RankState& state = ranks_[rank];
     state.at = state.in_queue = state.load = 0;
+    state.waits_for = kNowhere;
     state.clock = state.stream = state.busy = 0;
     state.loads.clear();
     state.changes.clear();
@@ -143,33 +149,33 @@ void EntryTimes::plan(std::size_t rank, std::int32_t prefetch) {
 }
 
 void EntryTimes::plan_pass(std::size_t row, std::size_t in_queue, std::int32_t prefetch) {
-  const std::size_t stage = row / 3;
-  if (!problem_.stages[stage].is_copied || row % 3 == kWeight) return;
+  const Part& part = parts_[row];
+  if (!part.is_copied) return;
   const std::size_t k = count_[row]++;
-  const std::size_t pass = stage * problem_.microbatches + k;
-  if (row % 3 == kForward) {
+  const std::size_t pass = part.first_pass + k;
+  if (part.pass == kForward) {
     forward_at_[pass] = in_queue;
     return;
   }
   // An I in front of its F, which hangs, has no pass to copy.
-  if (count_[3 * stage + kForward] <= k) return;
+  if (count_[row - kInput] <= k) return;
   const std::size_t apart = in_queue - forward_at_[pass];
   if (apart <= static_cast<std::size_t>(problem_.least_gap)) return;
   is_copied_[pass] = 1;
-  ranks_[rows_[row].rank].loads.push_back(
-      {in_queue - std::min(apart - 1, static_cast<std::size_t>(prefetch)), stage, pass});
+  ranks_[part.rank].loads.push_back(
+      {in_queue - std::min(apart - 1, static_cast<std::size_t>(prefetch)), row / 3, pass});
 }
 
 bool EntryTimes::step(std::size_t rank) {
   RankState& state = ranks_[rank];
   const Entry entry = (*entries_)[rank][state.at];
   issue_loads(state, state.in_queue, state.clock);
-  Arrival arrival{.time = state.clock};
+  Arrival arrival{.time = state.clock, .cause = {}};
   const std::size_t row = row_at(rank, entry.first);
   if (!wait_for(row, arrival)) return false;
   const std::size_t input = entry.is_pair() ? row_at(rank, entry.input) : row;
   if (entry.is_pair() && !wait_for(input, arrival)) return false;
-  const Ticks duration = entry.is_pair() ? problem_.pair(row / 3, input / 3) : rows_[row].duration;
+  const Ticks duration = entry.is_pair() ? problem_.pair(row / 3, input / 3) : parts_[row].duration;
   const Times times{.start = arrival.time, .end = arrival.time + duration, .cause = arrival.cause};
   times_[rank][state.at] = times;
   state.clock = times.end;
@@ -186,50 +192,55 @@ bool EntryTimes::step(std::size_t rank) {
 
 /// Delays the arrival to when what the op needs is there; false where that is not known yet. An R in front of an I runs while the gradient is
 /// under way, so I is late only by what is left of that then.
-bool EntryTimes::wait_for(std::size_t at, Arrival& arrival) {
-  const std::size_t k = count_[at];
-  const Row& row = rows_[at];
-  const std::size_t stage = at / 3;
-  const std::size_t pass = stage * problem_.microbatches + k;
-  const bool is_input = at % 3 == kInput;
-  // An I waits for its own F as well: in a word that makes no sense the gradient may come first.
-  if (is_input && count_[at - kInput] <= k) return false;
-  const auto delay = [&](Ticks time, Place cause) {
+bool EntryTimes::wait_for(std::size_t row, Arrival& arrival) {
+  const std::size_t k = count_[row];
+  const Part& part = parts_[row];
+  const auto delay = [&](Ticks time, Cause cause) {
     if (time >= arrival.time) arrival = {time, cause};
   };
-  if (is_input && is_copied_[pass] != 0) delay(loaded_[pass], loaded_after_[pass]);
-  const Ticks again = is_input ? problem_.stages[stage].again : 0;
-  if (again > 0) {
-    RankState& state = ranks_[row.rank];
+  if (part.pass == kInput) {
+    // An I waits for its own F as well: in a word that makes no sense the gradient may come first.
+    if (count_[row - kInput] <= k) return false;
+    const std::size_t pass = part.first_pass + k;
+    if (part.is_copied && is_copied_[pass] != 0) delay(loaded_[pass], loaded_after_[pass]);
+    RankState& state = ranks_[part.rank];
     state.again = arrival.time;
-    issue_loads(state, state.in_queue + 1, arrival.time + again);
+    if (part.again > 0) issue_loads(state, state.in_queue + 1, arrival.time + part.again);
   }
-  if (row.producer == kNoRow) return true;
-  if (count_[row.producer] <= k) return false;
-  const std::size_t op = row.producer * problem_.microbatches + k;
-  delay(end_[op] + row.delay - again, {rows_[row.producer].rank, place_[op]});
+  if (part.producer == kNoRow) return true;
+  if (count_[part.producer] <= k) {
+    ranks_[part.rank].waits_for = row;
+    return false;
+  }
+  const Done& done = done_[part.producer * problem_.microbatches + k];
+  delay(done.end + part.delay - part.again, done.entry);
   return true;
 }
 
-void EntryTimes::finish(std::size_t at, const Times& times) {
-  const Row& row = rows_[at];
-  RankState& state = ranks_[row.rank];
-  const std::size_t k = count_[at]++;
-  const std::size_t op = at * problem_.microbatches + k;
-  end_[op] = times.end;
-  place_[op] = static_cast<std::uint32_t>(state.at);
-  const std::size_t stage = at / 3;
-  const StageWork& work = problem_.stages[stage];
-  if (at % 3 == kInput && work.dropped != 0) {
+void EntryTimes::finish(std::size_t row, const Times& times) {
+  const Part& part = parts_[row];
+  RankState& state = ranks_[part.rank];
+  const std::size_t k = count_[row]++;
+  done_[part.first + k] = {times.end, {part.rank, static_cast<std::uint32_t>(state.at)}};
+  const StageWork& work = problem_.stages[row / 3];
+  if (part.pass == kInput && work.dropped != 0) {
     state.changes.push_back({state.again, work.dropped});
     state.changes.push_back({times.end, -work.dropped});
   }
-  if (row.at_start != 0) state.changes.push_back({times.start, row.at_start});
-  if (row.at_end != 0) state.changes.push_back({times.end, row.at_end});
-  if (row.consumer != kNoRow) ready_.push_back(rows_[row.consumer].rank);
-  if (at % 3 != kForward || is_copied_[stage * problem_.microbatches + k] == 0) return;
+  if (part.at_start != 0) state.changes.push_back({times.start, part.at_start});
+  if (part.at_end != 0) state.changes.push_back({times.end, part.at_end});
+  if (part.consumer != kNoRow) wake(part.consumer);
+  if (part.pass != kForward || !part.is_copied || is_copied_[part.first_pass + k] == 0) return;
   state.stream = std::max(times.end, state.stream) + work.offload;
   state.stream_changes.push_back({state.stream, -work.held});
+}
+
+/// The rank goes on, if it waits for an op that the row's next needs.
+void EntryTimes::wake(std::size_t row) {
+  const std::size_t rank = parts_[row].rank;
+  if (ranks_[rank].waits_for != row) return;
+  ranks_[rank].waits_for = kNowhere;
+  ready_.push_back(rank);
 }
 
 /// Of all that come before this place of the queue, when what is in front of them has ended.
@@ -242,7 +253,9 @@ void EntryTimes::issue_loads(RankState& state, std::size_t in_queue, Ticks clock
     state.stream = start + work.reload;
     loaded_[load.pass] = state.stream;
     const std::size_t place = state.at + in_queue - state.in_queue;
-    loaded_after_[load.pass] = place == 0 ? kNoPlace : Place{work.rank, place - 1};
+    loaded_after_[load.pass] =
+        place == 0 ? Cause{}
+                   : Cause{static_cast<std::uint32_t>(work.rank), static_cast<std::uint32_t>(place - 1)};
   }
 }
 

@@ -65,7 +65,23 @@ class EntryTimes {
 
  private:
   static constexpr std::size_t kNowhere = ~std::size_t{0};
-  static constexpr Place kNoPlace{.rank = kNowhere, .at = 0};
+  /// A Place in half the bytes; there is none where `rank` is kNoRow.
+  struct Cause {
+    std::uint32_t rank = kNoRow;
+    std::uint32_t at = 0;
+  };
+  /// A row, and what else plays ask of its ops.
+  struct Part : Row {
+    std::size_t first = 0;       // its op of microbatch 0, row * m
+    std::size_t first_pass = 0;  // stage * m
+    Ticks again = 0;             // of an I: the R in front of it
+    Pass pass = kForward;
+    bool is_copied = false;  // F or I of a stage whose activations go to the host
+  };
+  struct Done {
+    Ticks end = 0;
+    Cause entry;
+  };
   /// A reload, and the place in its rank's queue before which it is issued. There an R and its I have a place each.
   struct Load {
     std::size_t place = 0;
@@ -81,10 +97,12 @@ class EntryTimes {
     std::size_t at = 0;        // place in the word
     std::size_t in_queue = 0;  // and in the queue
     std::size_t load = 0;      // of `loads`, the next
-    Ticks again = 0;           // start of the R in front of the I that is next
-    Ticks clock = 0;           // end of the last entry
-    Ticks stream = 0;          // end of the last copy
-    Ticks busy = 0;            // what its entries took
+    std::size_t waits_for =
+        kNowhere;      // row of the op that is next, where the rank has stopped until what that needs has run
+    Ticks again = 0;   // start of the R in front of the I that is next
+    Ticks clock = 0;   // end of the last entry
+    Ticks stream = 0;  // end of the last copy
+    Ticks busy = 0;    // what its entries took
     std::vector<Load> loads;
     std::vector<Change> changes;         // by ops, in order of time
     std::vector<Change> stream_changes;  // by copies, likewise
@@ -92,44 +110,41 @@ class EntryTimes {
   struct Times {
     Ticks start = 0;
     Ticks end = 0;
-    Place cause =
-        kNoPlace;  // of an entry of another rank, or one that a late reload was issued after, that it waited for
+    Cause cause;  // an entry of another rank, or one that a late reload was issued after, that it waited for
   };
   struct Arrival {
     Ticks time = 0;
-    Place cause = kNoPlace;
+    Cause cause;
   };
 
   void restart(std::int32_t prefetch);
   void plan(std::size_t rank, std::int32_t prefetch);
   void plan_pass(std::size_t row, std::size_t in_queue, std::int32_t prefetch);
   bool step(std::size_t rank);
-  bool wait_for(std::size_t at, Arrival& arrival);  // `at`: a row
-  void finish(std::size_t at, const Times& times);
+  bool wait_for(std::size_t row, Arrival& arrival);
+  void finish(std::size_t row, const Times& times);
+  void wake(std::size_t row);
   void issue_loads(RankState& state, std::size_t in_queue, Ticks clock);
   [[nodiscard]] double over_limit(std::size_t rank) const;
   [[nodiscard]] std::size_t row_at(std::size_t rank, Letter letter) const {
     return row_at_[rank * letters_ + letter];
   }
   /// Places in the queue of an entry whose first op is of this row.
-  [[nodiscard]] std::size_t places_of(std::size_t row) const {
-    return row % 3 == kInput && problem_.stages[row / 3].again > 0 ? 2 : 1;
-  }
+  [[nodiscard]] std::size_t places_of(std::size_t row) const { return parts_[row].again > 0 ? 2 : 1; }
 
   const Problem& problem_;
   const Entries* entries_ = nullptr;
-  std::vector<Row> rows_;
+  std::vector<Part> parts_;            // [row]
   std::size_t letters_ = 0;            // most of a rank
   std::vector<std::uint32_t> row_at_;  // [rank * letters_ + letter]
   std::vector<RankState> ranks_;
   std::vector<std::vector<Times>> times_;  // [rank][place]
   std::vector<std::size_t> count_;         // [row]: ops that ran
-  std::vector<Ticks> end_;                 // [row * m + k]
-  std::vector<std::uint32_t> place_;       // [row * m + k]: of its entry
+  std::vector<Done> done_;                 // [row * m + k]
   std::vector<std::uint8_t> is_copied_;    // [pass]
   std::vector<std::size_t> forward_at_;    // [pass]: place of its F in the queue
   std::vector<Ticks> loaded_;              // [pass]: end of its reload
-  std::vector<Place> loaded_after_;        // [pass]: the entry that its reload was issued after
+  std::vector<Cause> loaded_after_;        // [pass]: the entry that its reload was issued after
   std::vector<std::size_t> ready_;
   Ticks value_ = 0;
 };
@@ -138,15 +153,19 @@ template <class Choose>
 void EntryTimes::critical_chain(std::vector<Place>& out, const Choose& choose) const {
   out.clear();
   Place place;
+  bool goes_on = true;
   for (std::size_t rank = 0; rank < times_.size(); ++rank)
     if (times_[rank].back().end - problem_.origin[rank] == value_) place = {rank, times_[rank].size() - 1};
-  while (place != kNoPlace) {
+  while (goes_on) {
     out.push_back(place);
     const Times& times = times_[place.rank][place.at];
     const bool by_rank = place.at > 0 && times_[place.rank][place.at - 1].end == times.start;
-    const bool by_cause = times.cause != kNoPlace;
-    const Place before{place.rank, place.at - 1};
-    place = by_rank && (!by_cause || choose() % 2 == 0) ? before : times.cause;
+    const bool by_cause = times.cause.rank != kNoRow;
+    goes_on = by_rank || by_cause;
+    if (by_rank && (!by_cause || choose() % 2 == 0))
+      --place.at;
+    else
+      place = {times.cause.rank, times.cause.at};
   }
 }
 

@@ -309,8 +309,11 @@ class BlockSearch {
 
 }  // namespace
 
+bool has_blocks(const Problem& problem) {
+  return is_v(problem) && problem.pairs.empty();
+}
+
 std::vector<BlockOrder> search_blocks(const Problem& problem, Chain& chain) {
-  if (!is_v(problem) || !problem.pairs.empty()) return {};
   return BlockSearch(problem, chain).run();
 }
 

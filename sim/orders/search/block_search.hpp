@@ -18,8 +18,11 @@ struct BlockOrder {
   Best best;
 };
 
-/// The best orders that blocks lead to, a few, best first; tried with fewer microbatches where there are many. Nothing where the problem is
-/// no V, has pairs, or the chain's work does not suffice. REQUIRES: some order keeps the limits.
+/// True if blocks lead to orders of the problem: it is a V without pairs.
+[[nodiscard]] bool has_blocks(const Problem& problem);
+
+/// The best orders that blocks lead to, a few, best first; tried with fewer microbatches where there are many. Nothing where the chain's work does
+/// not suffice. REQUIRES: has_blocks(problem); some order keeps the limits.
 [[nodiscard]] std::vector<BlockOrder> search_blocks(const Problem& problem, Chain& chain);
 
 }  // namespace pipeloom::orders

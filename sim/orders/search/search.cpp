@@ -112,6 +112,10 @@ class Search {
 
   /// Orders of a V that begin with building blocks. They are where chains begin to follow: what begins best does not always end best.
   void take_blocks() {
+    if (!has_blocks(problem_)) {
+      ++phase_;  // without a thread, which takes longer to start than some searches to end
+      return;
+    }
     std::vector<BlockOrder> found;
     const std::int64_t work =
         options_.block_work > 0 ? options_.block_work : work_of(static_cast<double>(kChains));
