@@ -69,6 +69,10 @@ struct Emission {
   /// The origin of the limit, and its value: "default: 4 microbatches of 12 bytes".
   std::string limit = {};
   std::vector<std::string> warnings = {};
+  /// A search may end after its first part (Effort::first_part).
+  bool may_end_early = false;
+  /// It did so, without an order that is proven the best: this one is that of Effort::first_part_variant.
+  bool ended_early = false;
 };
 
 /// Seconds of a thread that one evaluation of a schedule takes: its order is made, simulated and measured. Plans reckon with it, so that their
@@ -78,12 +82,14 @@ struct Effort {
   /// Of searches for an order, in addition: in proportion to the ops, up to `most_searched`.
   double per_searched_op = 0;
   double most_searched = 0;
-  /// Such a search asks Emission::progress with exactly this share of its work when its first part is done, with less before and more after; it
-  /// ends in that part where the order found is proven the best. 0: there are no parts.
-  double first_part = 0;
+  /// The share of that which the first part of a search takes, where there are parts. It ends there if the order found is proven the best.
+  double first_part = 1;
+  /// The options.variant whose search is that first part alone; "" where there is none.
+  std::string_view first_part_variant = {};
 
-  [[nodiscard]] double seconds(double ops) const {
-    return per_op * ops + std::min(per_searched_op * ops, most_searched);
+  /// Of a search that part: 1 or first_part.
+  [[nodiscard]] double seconds(double ops, double part = 1) const {
+    return per_op * ops + part * std::min(per_searched_op * ops, most_searched);
   }
 };
 

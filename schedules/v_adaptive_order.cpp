@@ -100,7 +100,8 @@ VAdaptiveOrder cheapest(const orders::Problem& problem, orders::FoundOrder found
 std::variant<VAdaptiveOrder, LeastLimit, SearchCancelled> v_adaptive_order(const Terms& terms, int ranks,
                                                                            int microbatches,
                                                                            std::span<const Bytes> limit,
-                                                                           const SearchProgress& progress) {
+                                                                           const SearchProgress& progress,
+                                                                           SearchPart part) {
   const orders::Problem problem =
       orders::make_problem(Placement::wave(ranks, 2), microbatches, terms, {limit.begin(), limit.end()},
                            orders::Objective::Window);
@@ -114,15 +115,19 @@ std::variant<VAdaptiveOrder, LeastLimit, SearchCancelled> v_adaptive_order(const
   if (progress && !progress(0)) return SearchCancelled{};
   orders::SearchOptions options = options_for(problem);
   bool cancelled = false;
-  if (progress)
-    options.progress = [&](const orders::SearchProgress& now) {
-      cancelled = cancelled || !progress(now.done);
-      return !cancelled;
-    };
+  bool ended_early = false;
+  options.progress = [&](const orders::SearchProgress& now) {
+    const double of = part == SearchPart::First ? orders::kFirstPart : 1;
+    cancelled = cancelled || (progress && !progress(now.done / of));
+    ended_early = part == SearchPart::First && now.done == of;
+    return !cancelled && !ended_early;
+  };
   std::vector<orders::StartOrder> known = starts(problem, terms, ranks, microbatches, limit);
   auto found = orders::search_in_two(problem, known, options);
   if (cancelled) return SearchCancelled{};
-  return cheapest(problem, std::move(found.value()), std::move(known), terms);
+  VAdaptiveOrder out = cheapest(problem, std::move(found.value()), std::move(known), terms);
+  out.ended_early = ended_early;
+  return out;
 }
 
 }  // namespace pipeloom::schedules

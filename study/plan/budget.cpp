@@ -9,6 +9,7 @@
 
 #include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
+#include "study/run/evaluate.hpp"
 #include "study/run/make_schedule.hpp"
 
 namespace pipeloom::study {
@@ -17,8 +18,10 @@ namespace {
 /// The part of the budget that simulations of published schedules may take, and what they may take whatever the budget is.
 constexpr double kShare = 0.5;
 constexpr double kAlways = 0.25;
-/// The part of that which a schedule with a search of its own may take: the plan searches orders itself.
+/// The part of that which a schedule with a search of its own may take, as the plan searches orders itself, and the part that the first part of its search
+/// may take where that is too little for the whole.
 constexpr double kSearchShare = 0.1;
+constexpr double kFirstPartShare = 0.6;
 /// What all runs that a plan keeps may take.
 constexpr double kMostBytes = 1e9;
 /// So much longer than the budget, and so many seconds more, estimates may be wrong; and a busy machine may take so many times as long.
@@ -92,10 +95,12 @@ Promise promise_of(const Variant& variant, const Run* like) {
   const double passes = static_cast<double>(params.ranks) * params.chunks * params.microbatches;
   const double ops = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
   const schedules::Effort& effort = found.generator->effort;
-  out.seconds = effort.seconds(ops);
+  const bool is_short =
+      !effort.first_part_variant.empty() && params.options.variant == effort.first_part_variant;
+  out.first_seconds = effort.seconds(ops, effort.first_part);
+  out.seconds = is_short ? out.first_seconds : effort.seconds(ops);
   out.bytes = ops * kBytesPerOp;
   out.is_search = takes.slow_search;
-  if (effort.first_part > 0) out.first_part = effort.first_part;
   if (like == nullptr || !is_taken(*found.generator, params)) return out;
   out.placement = placement_name(found.generator->placement(params));
   const UniformCosts costs = costs_like(*like, params.chunks);
@@ -108,13 +113,13 @@ Budget::Budget(double seconds, int threads) : seconds_(seconds), threads_(std::m
 
 double Budget::take(const Promise& promise) {
   const double most = std::max(kShare * seconds_, kAlways) * threads_;
-  const double share = promise.is_search && promise.seconds > kSearchShare * most ? promise.first_part : 1;
-  const double seconds = share * promise.seconds;
-  if (promise.is_search && seconds > kSearchShare * most) return 0;
+  const bool is_long = promise.is_search && promise.seconds > kSearchShare * most;
+  const double seconds = is_long ? promise.first_seconds : promise.seconds;
+  if (is_long && seconds > kFirstPartShare * most) return 0;
   if (spent_ + seconds > most || bytes_ + promise.bytes > kMostBytes) return 0;
   spent_ += seconds;
   bytes_ += promise.bytes;
-  return share;
+  return is_long ? seconds / promise.seconds : 1;
 }
 
 std::string Budget::refusal(const Promise& promise) const {
@@ -122,6 +127,12 @@ std::string Budget::refusal(const Promise& promise) const {
     return fmt::format(
         "not tried: its run takes about {:.2g} GB, and what was simulated before holds {:.2g} of {:.2g} GB",
         promise.bytes / 1e9, bytes_ / 1e9, kMostBytes / 1e9);
+  if (promise.is_search)
+    return fmt::format(
+        "not tried: its search takes about {}, and the first part of it {}, too long for the budget of {}; "
+        "give "
+        "a larger --budget",
+        seconds_text(promise.seconds), seconds_text(promise.first_seconds), seconds_text(seconds_));
   return fmt::format(
       "not tried: it takes about {} to simulate, and others promised more for the budget of {}; give "
       "a larger --budget",
@@ -138,20 +149,18 @@ bool Budget::is_over() const {
   return worked > most || std::chrono::duration<double>(Clock::now() - begin_).count() > kBusy * most;
 }
 
-Limits within_share(const Limits& limits, double share) {
-  Limits out = limits;
-  if (share < 1)
-    out.progress = [&limits, share](double done) {
-      return done < share && (!limits.progress || limits.progress(done));
-    };
+Made made_within(const Variant& variant, double share, const Limits& limits) {
+  if (share == 1) return {variant, evaluate(variant.config, limits)};
+  Made out{variant, {}};
+  io::EffectiveConfig effective;
+  schedules::Emission emission{.may_end_early = true};
+  auto schedule = make_schedule(variant.config, limits, effective, emission);
+  if (emission.ended_early) {
+    out.variant = with_short_search(variant);
+    effective.options.variant = out.variant.config.options.variant;
+  }
+  out.run = evaluate_made(std::move(schedule), out.variant.config, limits, std::move(effective));
   return out;
-}
-
-std::string beyond_share(const Promise& promise) {
-  return fmt::format(
-      "not tried: its search takes about {}, and the first {} of it came to no order that is proven the "
-      "best; give a larger --budget",
-      seconds_text(promise.seconds), seconds_text(promise.first_part * promise.seconds));
 }
 
 std::vector<Affordable> affordable(const std::vector<Variant>& variants, const Run* now,

@@ -19,8 +19,8 @@ struct Promise {
   double step =
       0;  ///< ticks, from the schedule's closed form, or from the work of a rank and the way through the pipeline
   double seconds = 0;          ///< of one thread
+  double first_seconds = 0;    ///< with the first part alone of a search of the schedule's own
   double bytes = 0;            ///< while it is simulated, and as long as its run is kept
-  double first_part = 1;       ///< the share of it after which a search of the schedule's own may be ended
   bool is_search = false;      ///< the schedule's order is found by such a search
   std::string placement = {};  ///< placement_name(); "" where it is not known
 };
@@ -35,7 +35,7 @@ class Budget {
   Budget(double seconds, int threads);
 
   /// Takes what a simulation costs from the part of the budget that is for simulations. The share of its work that there is room for: 1, of a search
-  /// at least its first part; 0, and nothing taken, where the budget or the memory for runs that are kept is used up.
+  /// less where only its first part is to be done; 0, and nothing taken, where the budget or the memory for runs that are kept is used up.
   [[nodiscard]] double take(const Promise& promise);
   /// Why take() said no.
   [[nodiscard]] std::string refusal(const Promise& promise) const;
@@ -64,10 +64,13 @@ struct Affordable {
   double share = 1;  ///< as Budget::take() returns it
 };
 
-/// The limits of an evaluation that throws Stopped where the search of the schedule's own would take more than `share` of its work. Refers to `limits`.
-[[nodiscard]] Limits within_share(const Limits& limits, double share);
-/// Why such a candidate is left out.
-[[nodiscard]] std::string beyond_share(const Promise& promise);
+/// The variant's run, where Budget::take() has room for `share` of its work: a search of the schedule's own may end after its first part. The variant is
+/// then with_short_search(), unless its order is proven the best.
+struct Made {
+  Variant variant;
+  Run run;
+};
+[[nodiscard]] Made made_within(const Variant& variant, double share, const Limits& limits);
 
 /// The variants that the budget has room for, the most promising first, and without the workload's own where its run is `now`. `may_be`:
 /// whether a placement is allowed. Why others are left out goes to `why`, [variant].

@@ -259,6 +259,15 @@ std::vector<Variant> variants_of(const Workload& workload, const Run* now, const
   return multiplied(std::move(out), choices_of(workload.config, options), rejected);
 }
 
+Variant with_short_search(Variant variant) {
+  variant.config.options.variant =
+      schedules::find(variant.config.schedule).generator->effort.first_part_variant;
+  io::mark_given(variant.config, "options.variant");
+  variant.name.insert(std::min(variant.name.find(", "), variant.name.size()), " (short search)");
+  variant.now = false;
+  return variant;
+}
+
 Ticks p95_of(const Run& run, std::uint64_t seed) {
   constexpr int kScenarios = 400;
   return run_scenarios(run, {kScenarios, seed}).makespan.p95;

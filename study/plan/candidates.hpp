@@ -25,6 +25,9 @@ struct Variant {
                                                const PlanOptions& options,
                                                std::vector<PlanRejected>& rejected);
 
+/// The variant whose search of its own ends after its first part: "v-adaptive (short search)". REQUIRES: its schedule has Effort::first_part_variant.
+[[nodiscard]] Variant with_short_search(Variant variant);
+
 /// Whether times and bytes follow from a model.
 [[nodiscard]] bool has_model(const io::Config& config);
 

@@ -409,19 +409,14 @@ struct Balancing {
   bool is_search = false;  ///< each evaluation searches for its order
 };
 
-/// The row with other layers; nothing where that is no better, or its search takes too long.
+/// The row with other layers; nothing where that is no better.
 std::optional<Row> with_split(const Balancing& of, const std::vector<int>& layers, const Limits& limits) {
   const Row& row = *of.row;
   const PlanCandidate& from = row.first;
-  io::Config config = with_layers(from.config, from.run.schedule->placement(), layers);
-  Run run;
-  try {
-    run = evaluate(config, within_share(limits, of.share));
-  } catch (const Stopped&) {
-    if (of.share < 1) return std::nullopt;
-    throw;
-  }
-  Row out{candidate_of({from.name, std::move(config), row.second}, std::move(run)), row.second};
+  const Variant other{from.name, with_layers(from.config, from.run.schedule->placement(), layers),
+                      row.second};
+  Made made = made_within(other, of.share, limits);
+  Row out{candidate_of(made.variant, std::move(made.run)), row.second};
   if (!fits(out)) return std::nullopt;
   if (fits(row) && out.first.step_time >= from.step_time) return std::nullopt;
   return out;

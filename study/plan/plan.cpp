@@ -151,13 +151,11 @@ class Planner {
         return;
       }
       try {
-        made[i] = candidate_for(variants[i], within_share(limits_, share));
+        made[i] = candidate_for(variants[i], share);
       } catch (const Error& error) {
         why[i] = {variants[i].name, error.what()};
       } catch (const Stopped&) {
-        const bool is_long = share < 1 && !is_ended();
-        why[i] = {variants[i].name, is_long ? beyond_share(promise_of(variants[i], now)) : kEnded,
-                  Refusal::NotTried};
+        why[i] = {variants[i].name, kEnded, Refusal::NotTried};
       }
     });
     for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -177,9 +175,13 @@ class Planner {
     return out;
   }
 
-  [[nodiscard]] PlanCandidate candidate_for(const Variant& variant, const Limits& limits) const {
+  [[nodiscard]] PlanCandidate candidate_for(const Variant& variant, double share) const {
+    if (share < 1) {
+      Made made = made_within(variant, share, limits_);
+      return candidate_of(made.variant, std::move(made.run));
+    }
     Tried tried = with_best_prefetch(variant.config, options_,
-                                     [&](const io::Config& config) { return evaluate(config, limits); });
+                                     [&](const io::Config& config) { return evaluate(config, limits_); });
     return candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
                         std::move(tried.run));
   }

@@ -266,10 +266,15 @@ void describe_plan(const SchedulePlan& plan, const io::Config& config, io::Effec
 
 std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
                                               io::EffectiveConfig& effective) {
+  schedules::Emission emission;
+  return make_schedule(config, limits, effective, emission);
+}
+
+std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
+                                              io::EffectiveConfig& effective, schedules::Emission& emission) {
   const SchedulePlan plan = plan_schedule(config, limits);
   if (plan.found.generator == nullptr) return load_custom(config, limits, effective);
   describe_plan(plan, config, effective);
-  schedules::Emission emission;
   auto schedule = make_planned(plan, config, limits, emission);
   if (plan.terms != nullptr) describe_search(config, plan, emission, effective);
   return schedule;

@@ -38,6 +38,10 @@ void describe_plan(const SchedulePlan& plan, const io::Config& config, io::Effec
 /// that are too large (both figures named), ScheduleError for parameters that the schedule refuses.
 [[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
                                                             io::EffectiveConfig& effective);
+/// The same with what its emit() is asked, and says.
+[[nodiscard]] std::shared_ptr<const Schedule> make_schedule(const io::Config& config, const Limits& limits,
+                                                            io::EffectiveConfig& effective,
+                                                            schedules::Emission& emission);
 
 /// The blanks that the framework of the configured schedule draws into `schedule`, which make_schedule() made of it; empty if it draws
 /// none, or if options have changed the queues since.

@@ -244,28 +244,34 @@ TEST_CASE("v-adaptive: progress rises to the end, and false cancels") {
 }
 
 TEST_CASE(
-    "v-adaptive: asked once with the share of its first part, and only where no order is proven the best by "
-    "then") {
+    "v-adaptive: its first part ends early where no order is proven the best by then, with one that is no "
+    "better "
+    "than the whole search's") {
   const Terms terms =
       uniform_terms(4, {.forward = 10, .backward_input = 14, .backward_weight = 7, .delay = 2});
-  int between = 0;
-  int after = 0;
-  const auto count = [&](double done) {
-    between += done == orders::kFirstPart ? 1 : 0;
-    after += done > orders::kFirstPart ? 1 : 0;
+  const auto found = [](const Terms& of, int passes, SearchPart part) {
+    return std::get<VAdaptiveOrder>(v_adaptive_order(of, 4, 40, same_limit(4, passes), {}, part));
+  };
+  const VAdaptiveOrder first = found(terms, 5, SearchPart::First);
+  const VAdaptiveOrder whole = found(terms, 5, SearchPart::Whole);
+  CHECK(first.ended_early);
+  CHECK_FALSE(whole.ended_early);
+  CHECK(whole.cost <= first.cost);
+  // Room for 2p passes: equal passes without transfers leave no rank idle, which the fixed orders show.
+  const VAdaptiveOrder proven = found(uniform_terms(4, {}), 8, SearchPart::First);
+  CHECK(proven.cost == 6 * 40);
+  CHECK_FALSE(proven.ended_early);
+  CHECK(proven.schedule == found(uniform_terms(4, {}), 8, SearchPart::Whole).schedule);
+  // Progress of the first part rises to its own end.
+  double last = 0;
+  const auto watch = [&](double done) {
+    CHECK(done >= last);
+    last = done;
     return true;
   };
-  const auto until_first_part = [](double done) { return done < orders::kFirstPart; };
-  CHECK(std::holds_alternative<VAdaptiveOrder>(v_adaptive_order(terms, 4, 40, same_limit(4, 5), count)));
-  CHECK(between == 1);
-  CHECK(std::holds_alternative<SearchCancelled>(
-      v_adaptive_order(terms, 4, 40, same_limit(4, 5), until_first_part)));
-  // Room for 2p passes: equal passes without transfers leave no rank idle, which the fixed orders show.
-  between = after = 0;
-  const auto whole = v_adaptive_order(uniform_terms(4, {}), 4, 40, same_limit(4, 8), count);
-  REQUIRE(std::holds_alternative<VAdaptiveOrder>(whole));
-  CHECK(std::get<VAdaptiveOrder>(whole).cost == 6 * 40);
-  CHECK(between + after == 0);
+  CHECK(std::holds_alternative<VAdaptiveOrder>(
+      v_adaptive_order(terms, 4, 40, same_limit(4, 5), watch, SearchPart::First)));
+  CHECK(last == 1);
 }
 
 TEST_CASE("v-adaptive: no two passes of a stamped block meet") {

@@ -254,20 +254,20 @@ TEST_CASE("what runs now is a candidate that nothing slower beats, though its ow
 }
 
 TEST_CASE("a search of a schedule's own gets what the budget has room for: all, its first part, or nothing") {
-  // A search may take a tenth of the half that is for simulations: 0.1 of 2 s.
+  // A search may take a tenth of the half that is for simulations, 0.1 of 2 s, its first part 0.6 of that half.
   study::Budget budget(2, 1);
-  CHECK(budget.take({.seconds = 0.09, .is_search = true}) == 1);
-  CHECK(budget.take({.seconds = 0.9, .first_part = 0.1, .is_search = true}) == 0.1);
-  CHECK(budget.take({.seconds = 1.2, .first_part = 0.1, .is_search = true}) == 0);
-  CHECK(budget.take({.seconds = 0.9, .is_search = true}) == 0);
-  // 0.09 + 0.09 of 1 s are taken.
-  CHECK(budget.take({.seconds = 0.83}) == 0);
-  CHECK(budget.take({.seconds = 0.81}) == 1);
+  CHECK(budget.take({.seconds = 0.09, .first_seconds = 0.05, .is_search = true}) == 1);
+  CHECK(budget.take({.seconds = 4, .first_seconds = 0.5, .is_search = true}) == 0.125);
+  CHECK(budget.take({.seconds = 4, .first_seconds = 0.61, .is_search = true}) == 0);
+  // 0.09 + 0.5 of 1 s are taken.
+  CHECK(budget.take({.seconds = 0.42}) == 0);
+  CHECK(budget.take({.seconds = 0.4}) == 1);
 }
 
 TEST_CASE(
-    "v-adaptive is a candidate where the first part of its search proves an order the best, and not tried "
-    "where not") {
+    "v-adaptive is a candidate where a plan has room for the first part of its search only, and its variant "
+    "says "
+    "so where that proves nothing") {
   // 8 x 32 x 2 passes of F, I and W: reckoned at 0.24 s, of which a plan of 0.3 s has room for a tenth. Within 12 passes the closed form is
   // 6m + 6p - 3k - 1 = 203 between a rank's first and last op.
   Assignments workload = {{"schedule", "\"v-half\""},   {"ranks", "8"},
@@ -281,10 +281,21 @@ TEST_CASE(
   workload["memory.limit_bytes"] = "6";
   const Plan tight = plan_of(workload, options({Vary::Schedule, Vary::Placement}, 0.3));
   CHECK(find(tight, "v-adaptive") == nullptr);
-  const auto told = std::ranges::find(tight.rejected, "v-adaptive", &study::PlanRejected::name);
-  REQUIRE(told != tight.rejected.end());
+  const PlanCandidate* shorter = find(tight, "v-adaptive (short search)");
+  REQUIRE(shorter != nullptr);
+  CHECK(shorter->config.options.variant == "short");
+  CHECK(shorter->peak <= 6);
+  const Run again = study::evaluate(study::config_of(study::assignments_of(shorter->config)), {});
+  CHECK(again.metrics->step_time == shorter->step_time);
+  CHECK(again.metrics->max_window == shorter->window);
+  // 200 x 800 x 2 passes of three ops at 5 us and a tenth of a second are 4.9 s, more than 0.6 of half of 2 s.
+  workload["ranks"] = "200";
+  workload["microbatches"] = "800";
+  const Plan large = plan_of(workload, options({Vary::Schedule, Vary::Placement}, 2));
+  const auto told = std::ranges::find(large.rejected, "v-adaptive", &study::PlanRejected::name);
+  REQUIRE(told != large.rejected.end());
   CHECK(told->refusal == study::Refusal::NotTried);
-  CHECK(told->why.find("its search takes about 0.2 s") != std::string::npos);
+  CHECK(told->why.find("the first part of it 4.9 s") != std::string::npos);
 }
 
 TEST_CASE("costs whose layers are given are enough to deal layers out") {
