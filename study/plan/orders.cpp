@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <utility>
 
@@ -264,6 +265,13 @@ constexpr std::size_t kSearchedOn = 3;
 constexpr std::size_t kTighter = 4;
 constexpr std::size_t kTighterWork = 2;
 
+/// The parts that `count` searches share time by: the next power of two, or three quarters of one. Limits decide how many searches may win; without
+/// steps one more would change how far each gets, and more memory might make a plan worse.
+std::size_t parts_for(std::size_t count) {
+  const std::size_t power = std::bit_ceil(count);
+  return power >= 4 && count <= power / 4 * 3 ? power / 4 * 3 : power;
+}
+
 /// Searches on the placements of families, each from what it found before.
 class FamilySearch {
  public:
@@ -347,8 +355,9 @@ class FamilySearch {
   /// Searches for about that many seconds together. An order that fits in less fits here, and a search with less room may find a shorter one:
   /// orders found under tighter limits count, so that more memory seldom makes a step longer.
   void search(std::span<Searched> all, double seconds) {
-    const std::int64_t work = search_work(seconds / static_cast<double>(all.size()), options_.threads);
-    std::size_t left = kTighterWork * all.size();
+    const std::size_t parts = parts_for(all.size());
+    const std::int64_t work = search_work(seconds / static_cast<double>(parts), options_.threads);
+    std::size_t left = kTighterWork * parts;
     try {
       for (Searched& one : all)
         if (may_win(one)) search(one.kin, one.levels.front(), work);
