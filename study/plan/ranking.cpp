@@ -12,12 +12,23 @@
 namespace pipeloom::study {
 namespace {
 
-/// What is compared with where nothing runs now.
+/// What is compared with where nothing runs now, and where no order of its stages may be: --vary leaves them out.
 constexpr std::string_view kUsual = "interleaved-1f1b";
+constexpr std::string_view kPlain = "1f1b";
 
 /// The largest value that counts as the same as this one.
 double same_as(double value) {
   return value + kSameStep * std::abs(value);
+}
+
+/// The best of a schedule, of what is over the limit only where none fits; null where the plan has none.
+const PlanCandidate* best_of(const Plan& plan, std::string_view schedule) {
+  const auto fits = std::ranges::find(plan.candidates, schedule, &PlanCandidate::schedule);
+  if (fits != plan.candidates.end()) return &*fits;
+  const PlanCandidate* out = nullptr;
+  for (const PlanCandidate& one : plan.over)
+    if (one.schedule == schedule && (out == nullptr || one.step_time < out->step_time)) out = &one;
+  return out;
 }
 
 }  // namespace
@@ -68,12 +79,8 @@ bool is_usual(const PlanCandidate& candidate) {
 }
 
 const PlanCandidate* best_usual(const Plan& plan) {
-  const auto fits = std::ranges::find_if(plan.candidates, is_usual);
-  if (fits != plan.candidates.end()) return &*fits;
-  const PlanCandidate* out = nullptr;
-  for (const PlanCandidate& one : plan.over)
-    if (is_usual(one) && (out == nullptr || one.step_time < out->step_time)) out = &one;
-  return out;
+  const PlanCandidate* usual = best_of(plan, kUsual);
+  return usual != nullptr ? usual : best_of(plan, kPlain);
 }
 
 const PlanCandidate* compared_with(const Plan& plan) {

@@ -90,8 +90,10 @@ TEST_CASE("the cheap neighbour is the fastest of those that are a little slower 
 
 TEST_CASE("changes are against what runs now, else against interleaved 1F1B, within the limit if any is") {
   Plan plan;
-  plan.candidates = {row("zbv", 10, 4), row("1f1b", 14, 4)};
+  plan.candidates = {row("zbv", 10, 4)};
   CHECK(study::compared_with(plan) == nullptr);
+  plan.candidates.push_back(row("1f1b", 14, 4));  // --vary leaves other stages out
+  CHECK(study::compared_with(plan) == &plan.candidates[1]);
   plan.over = {row("interleaved-1f1b", 13, 9), row("interleaved-1f1b", 12, 9)};
   CHECK(study::compared_with(plan) == &plan.over[1]);
   plan.candidates.push_back(row("interleaved-1f1b", 15, 3));
