@@ -42,6 +42,8 @@ constexpr const char* kNoLayers =
 constexpr double kHopeless = 1.05;
 /// Of what does not fit, so many of the fastest are tried with single stages that hold less.
 constexpr std::size_t kRelieved = 16;
+/// As many numbers of layers are tried for one of these, about.
+constexpr double kCounts = 6;
 /// Of the steps that are as good as the best, so many on different stages are held in less.
 constexpr std::size_t kSqueezed = 2;
 /// Parts of what is left of the budget that orders on the ranks of candidates are searched for: where schedules vary, designs are sought too, in as
@@ -202,9 +204,17 @@ class Planner {
     }
   }
 
-  /// What does not fit and would be faster than all that does, with some stages holding less. Targets say recomputation for all stages alike.
+  /// Where the budget has room for it.
+  std::optional<Relieved> fewest_layers_again(const Row& over) {
+    Promise promise = promise_of({over.first.name, over.first.config, ""}, nullptr);
+    promise.seconds *= kCounts;
+    if (budget_.take(promise) < 1) return std::nullopt;
+    return with_layers_again(over.first, over.second, options_, limits_, plan_.rejected);
+  }
+
+  /// What does not fit and would be faster than all that does, with some layers of stages or some stages holding less. Targets say which stages
+  /// recompute for all alike.
   void add_relieved() {
-    if (options_.target != nullptr) return;
     Ticks shortest = kMaxTicks;
     for (const PlanCandidate& candidate : plan_.candidates)
       shortest = std::min(shortest, candidate.step_time);
@@ -216,8 +226,10 @@ class Planner {
     std::vector<Relieved> found;
     for (const auto* over : from) {
       if (!options_.progress(over->first.name + " with less", "")) break;
-      std::ranges::move(relieved(over->first, over->second, options_, limits_, plan_.rejected),
-                        std::back_inserter(found));
+      if (auto one = fewest_layers_again(*over)) found.push_back(std::move(*one));
+      if (options_.target == nullptr)
+        std::ranges::move(relieved(over->first, over->second, options_, limits_, plan_.rejected),
+                          std::back_inserter(found));
     }
     for (Relieved& one : found) take(std::move(one.candidate), one.memory_of);
   }

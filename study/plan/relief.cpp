@@ -12,6 +12,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/options.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/training.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -58,6 +59,61 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
   out.candidate = candidate_of({out.candidate.name, std::move(best.config), ""}, std::move(best.run));
   return out;
 }
+
+/// Most layers of a stage. REQUIRES: the run has a model.
+int most_layers(const Run& run) {
+  int out = 0;
+  for (const estimate::Stage& stage : run.model->costs.estimate.stages) out = std::max(out, stage.layers);
+  return out;
+}
+
+/// One candidate with numbers of layers that run again.
+class LayersAgain {
+ public:
+  LayersAgain(const PlanCandidate& over, const std::string& memory_of, const Limits& limits)
+      : over_(over), memory_of_(memory_of), limits_(limits), most_(most_layers(over.run)) {}
+
+  /// By halving: more layers that run again hold less. Nothing where that takes all, which is a variant of its own.
+  [[nodiscard]] std::optional<Relieved> fewest() const {
+    std::optional<Relieved> out;
+    int fails = 0;
+    for (int fits = most_; fits - fails > 1;) {
+      const int middle = fails + (fits - fails) / 2;
+      auto one = tried(middle, RecomputeMethod::Block);
+      (one ? fits : fails) = middle;
+      if (one) out = std::move(one);
+    }
+    return out;
+  }
+
+  /// Nothing where all layers one by one fit. Larger groups leave fewer inputs and bring more layers back together: with more than the root of all of them
+  /// in each, the latter is more than the former.
+  [[nodiscard]] std::optional<Relieved> in_groups() const {
+    if (tried(most_, RecomputeMethod::Block)) return std::nullopt;
+    for (int size = 2; (size - 1) * (size - 1) < most_; ++size)
+      if (auto one = tried(size, RecomputeMethod::Uniform)) return one;
+    return std::nullopt;
+  }
+
+ private:
+  /// Nothing where it does not fit.
+  [[nodiscard]] std::optional<Relieved> tried(int layers, RecomputeMethod method) const {
+    const std::string words = method == RecomputeMethod::Block
+                                  ? fmt::format(", recompute {} of {} layers", layers, most_)
+                                  : fmt::format(", recompute full in groups of {} layers", layers);
+    Variant variant{over_.name + words, over_.config, memory_of_ + words};
+    variant.config.options.recompute = {.on = true, .layers = layers, .method = method};
+    io::mark_given(variant.config, "options.recompute");
+    PlanCandidate out = candidate_of(variant, evaluate(variant.config, limits_));
+    if (!over_limit_text(out.run).empty()) return std::nullopt;
+    return Relieved{std::move(out), variant.memory_of};
+  }
+
+  const PlanCandidate& over_;
+  const std::string& memory_of_;
+  const Limits& limits_;
+  int most_;
+};
 
 }  // namespace
 
@@ -142,6 +198,25 @@ std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& mem
     }
   }
   return out;
+}
+
+std::optional<Relieved> with_layers_again(const PlanCandidate& over, const std::string& memory_of,
+                                          const PlanOptions& options, const Limits& limits,
+                                          std::vector<PlanRejected>& rejected) {
+  const bool is_told = options.target == nullptr || options.target->recompute != RecomputeWords::All;
+  const RecomputeOption& now = over.config.options.recompute;
+  if (!is_told || !options.vary.has(Vary::Recompute) || !over.run.model || now.on || !now.modules.empty())
+    return std::nullopt;
+  try {
+    const LayersAgain again(over, memory_of, limits);
+    auto out = again.fewest();
+    return out ? std::move(out) : again.in_groups();
+  } catch (const Error& error) {  // the schedule has such ops of its own
+    rejected.push_back({over.name + ", recompute some layers", error.what()});
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace pipeloom::study

@@ -3,6 +3,7 @@
 // What single stages can do so that a schedule that does not fit does: recompute, or copy activations to the host.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,14 @@ struct Relieved {
 [[nodiscard]] std::vector<Relieved> relieved(const PlanCandidate& over, const std::string& memory_of,
                                              const PlanOptions& options, const Limits& limits,
                                              std::vector<PlanRejected>& rejected);
+
+/// `over`, which does not fit and has a model, with so few layers of each stage running again that it fits: the first k, one by one
+/// (RecomputeMethod::Block). Where all of them one by one are not enough, all in the smallest groups that are. Nothing where neither fits, where that takes all
+/// one by one (a variant of its own), where the workload recomputes already, or where the target cannot be told a number of layers.
+[[nodiscard]] std::optional<Relieved> with_layers_again(const PlanCandidate& over,
+                                                        const std::string& memory_of,
+                                                        const PlanOptions& options, const Limits& limits,
+                                                        std::vector<PlanRejected>& rejected);
 
 /// "0-4", "0, 2, 5-7". REQUIRES: in order, each once.
 [[nodiscard]] std::string stage_ranges_text(const std::vector<int>& stages);

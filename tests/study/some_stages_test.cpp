@@ -1,5 +1,7 @@
 // Recomputation and offloading of single stages: what a run costs and holds, and how a plan finds them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -33,13 +35,27 @@ using test::evaluation_error;
 namespace {
 
 /// llama3-8b, 4 stages of 8 layers, m = 8, with these options.
-std::string llama(const std::string& options) {
-  return R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "options": {)" + options +
-         R"(}, "costs": {"model": "llama3-8b", "hardware": "h100", "seq": 4096, "flash": false}})";
+std::string llama(const std::string& options, const std::string& schedule = "1f1b", int microbatches = 8) {
+  return fmt::format(R"({{"schedule": "{}", "ranks": 4, "microbatches": {}, "options": {{)", schedule,
+                     microbatches) +
+         options + R"(}, "costs": {"model": "llama3-8b", "hardware": "h100", "seq": 4096, "flash": false}})";
 }
 
 EstimatedRun estimated(const std::string& options) {
   return study::estimate_run(config_of(llama(options)), Limits());
+}
+
+io::Config within(Bytes limit, std::string text) {
+  text.insert(text.size() - 1, fmt::format(R"(, "memory": {{"limit_bytes": {}}})", limit));
+  return config_of(text);
+}
+
+/// By the fullest rank, bytes.
+Bytes most_held(const std::string& text) {
+  const Run run = study::evaluate(config_of(text));
+  Bytes most = 0;
+  for (const RankMetrics& rank : run.metrics->ranks) most = std::max(most, rank.memory.peak_bytes);
+  return most;
 }
 
 /// Activations of a kind of F = 1, B = 2, R = 1: 10 bytes, of which a stash of 1 stays.
@@ -506,6 +522,55 @@ TEST_CASE("where no schedule fits with the layers as they are, some fit with oth
   CHECK(only.layers.back() < 8);
   CHECK(std::accumulate(only.layers.begin(), only.layers.end(), 0) == 32);
   CHECK(study::over_limit_text(only.run).empty());
+}
+
+TEST_CASE("a plan finds how few layers of each stage run again, for targets that are told a number") {
+  // What 1F1B holds where 5 of the 8 layers of a stage run again is the limit, so 5 are the fewest.
+  const auto peak_of = [](int layers) {
+    return most_held(llama(fmt::format(R"("recompute": {{"layers": {}}})", layers)));
+  };
+  REQUIRE(peak_of(4) > peak_of(5));
+  const auto plan_for = [&](const char* target) {
+    study::PlanOptions options;
+    options.ends_by_clock = false;
+    options.vary.add(Vary::Recompute);
+    if (target != nullptr) options.target = &study::target_named(target);
+    return study::make_plan(within(peak_of(5), llama("")), options, {});
+  };
+  const std::string name = "1f1b, recompute 5 of 8 layers";
+  for (const char* target : {static_cast<const char*>(nullptr), "megatron-core-0.19.2", "torch-2.15"}) {
+    const Plan plan = plan_for(target);
+    const PlanCandidate* found = find(plan, name);
+    REQUIRE(found != nullptr);
+    CHECK(found->config.options.recompute.layers == 5);
+    const PlanCandidate* full = find(plan, "1f1b, recompute full");
+    REQUIRE(full != nullptr);
+    CHECK(found->step_time < full->step_time);
+    CHECK(found->peak > full->peak);
+    const Run again = study::evaluate(study::config_of(study::assignments_of(found->config)), {});
+    CHECK(again.metrics->step_time == found->step_time);
+  }
+  const Plan megatron = plan_for("megatron-core-0.19.2");
+  CHECK(megatron.candidates.front().name == name);
+  const std::string paste =
+      plain_text_of(study::paste_section(megatron.candidates.front(), megatron.to_run, 100));
+  CHECK(paste.find("--recompute-method block --recompute-num-layers 5") != std::string::npos);
+  // torchtitan computes all layers again or none.
+  CHECK(find(plan_for("torchtitan-0.3.0"), name) == nullptr);
+}
+
+TEST_CASE("where all layers one by one do not fit, groups of them may") {
+  // GPipe's ranks hold 32 microbatches, so the inputs that groups leave out count for more than the layer that comes back beside another.
+  const auto held = [](const std::string& options) { return most_held(llama(options, "gpipe", 32)); };
+  const Bytes groups = held(R"("recompute": {"layers": 2, "method": "uniform"})");
+  REQUIRE(groups < held(R"("recompute": "full")"));
+  study::PlanOptions options;
+  options.ends_by_clock = false;
+  options.headroom = 0;
+  options.vary.add(Vary::Recompute);
+  const Plan plan = study::make_plan(within(groups, llama("", "gpipe", 32)), options, {});
+  REQUIRE_FALSE(plan.candidates.empty());
+  CHECK(plan.candidates.front().name == "gpipe, recompute full in groups of 2 layers");
 }
 
 TEST_CASE("for a target recomputation stays one for all stages") {
