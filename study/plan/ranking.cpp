@@ -80,7 +80,7 @@ bool is_usual(const PlanCandidate& candidate) {
 
 const PlanCandidate* best_usual(const Plan& plan) {
   const PlanCandidate* usual = best_of(plan, kUsual);
-  return usual != nullptr ? usual : best_of(plan, kPlain);
+  return usual != nullptr || plan.baseline ? usual : best_of(plan, kPlain);
 }
 
 const PlanCandidate* compared_with(const Plan& plan) {

@@ -27,7 +27,7 @@ void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective);
 
 /// Whether it is interleaved 1F1B, of any number of chunks.
 [[nodiscard]] bool is_usual(const PlanCandidate& candidate);
-/// Interleaved 1F1B at its best: what most begin with; 1F1B where the plan has none. Of what is over the limit only where none fits; null without either.
+/// Interleaved 1F1B at its best: what most begin with; 1F1B where the plan has none and nothing runs now. Of what is over the limit only where none fits; null without either.
 [[nodiscard]] const PlanCandidate* best_usual(const Plan& plan);
 /// What steps are compared with: what runs now, or where nothing does best_usual().
 [[nodiscard]] const PlanCandidate* compared_with(const Plan& plan);

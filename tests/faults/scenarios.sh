@@ -133,7 +133,7 @@ little_memory() {
   begin "little memory"
   status bash -c 'ulimit -v 100000; exec "$0" --version' "$pipeloom"
   check status_is 0
-  status bash -c 'ulimit -v 300000; exec "$0" simulate --schedule 1f1b --ranks 64 --microbatches 160000 --max-memory 1TB' "$pipeloom"
+  status bash -c 'ulimit -v 300000; exec "$0" simulate --schedule gpipe --ranks 64 --microbatches 160000 --max-memory 1TB' "$pipeloom"
   check status_is 3
   check says "out of memory"
   status "$pipeloom" run --schedule 1f1b --ranks 4 --microbatches 8 --work layers --width 16384 --rows 16384

@@ -310,7 +310,7 @@ TEST_CASE("what is too large has failed, and a refusal points at the configurati
   limits.max_memory = 1e6;
   Evaluator evaluator = evaluator_of({"makespan"}, limits);
   Outcome found;
-  const auto large = config_of(R"({"schedule": "1f1b", "ranks": 16, "microbatches": 4096})");
+  const auto large = config_of(R"({"schedule": "gpipe", "ranks": 16, "microbatches": 4096})");
   evaluator.evaluate(large, found);
   CHECK(found.status == Status::Failed);
   CHECK(text_of(found) == text_of(expected(large, {"makespan"}, limits)));
