@@ -1,4 +1,3 @@
-#include "study/document/formats.hpp"
 #include "study/pages/run_page.hpp"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <sstream>
 
 #include <pipeloom/schedule.hpp>
+#include "study/document/formats.hpp"
 #include "study/page/page_support.hpp"
 #include "study/plots/gantt_svg.hpp"
 #include "study/plots/time_chart.hpp"

@@ -1,10 +1,10 @@
-#include "study/document/formats.hpp"
 #include "study/pages/sweep_page.hpp"
 
 #include <fstream>
 #include <sstream>
 
 #include "study/answers/select.hpp"
+#include "study/document/formats.hpp"
 #include "study/plots/point_heaps.hpp"
 #include "study/plots/sweep_map.hpp"
 #include "study/plots/sweep_scatter.hpp"
