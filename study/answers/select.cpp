@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/io/json/json_value.hpp"
 #include "study/report/metric.hpp"
+#include "study/text/expression_tree.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::sweep {
@@ -30,12 +32,45 @@ Operand operand_of(const io::Value& value) {
   return column.operand(0);
 }
 
+using Tree = Expression::Tree;
+
+std::string_view words_of(study::Unit unit) {
+  constexpr std::array<std::string_view, 5> kWords = {"a time", "a size", "a ratio", "a count", "a rate"};
+  return kWords[static_cast<std::size_t>(unit)];
+}
+
+/// Throws where a metric of one unit is compared with a number of another: of a time with bytes, or of a count with either.
+void require_unit(const Tree& tree, const std::string& key, std::size_t constant, const Where& where) {
+  const auto metrics = study::sweep_metrics();
+  const auto metric = std::ranges::find(metrics, key, &study::Metric::name);
+  if (!tree.with_unit[constant] || metric == metrics.end()) return;
+  const bool is_time = tree.is_time[constant];
+  if (metric->unit == (is_time ? study::Unit::Time : study::Unit::Bytes)) return;
+  throw InputError(
+      where, fmt::format("\"{}\" compares {}, {}, with {}; give {}", tree.text, key, words_of(metric->unit),
+                         is_time ? "a time" : "a size", words_of(metric->unit)));
+}
+
+void require_units(const Tree& tree, const Where& where) {
+  using Code = Tree::Code;
+  for (std::size_t i = 2; i < tree.steps.size(); ++i) {
+    if (tree.steps[i].code < Code::Equal || tree.steps[i].code > Code::GreaterEqual) continue;
+    const Tree::Step& left = tree.steps[i - 2];
+    const Tree::Step& right = tree.steps[i - 1];
+    if (left.code == Code::Key && right.code == Code::Constant)
+      require_unit(tree, tree.keys[left.index], right.index, where);
+    if (left.code == Code::Constant && right.code == Code::Key)
+      require_unit(tree, tree.keys[right.index], left.index, where);
+  }
+}
+
 }  // namespace
 
 RowFilter::RowFilter(const ResultTable& table, std::string_view condition, const Where& where)
     : table_(&table),
       expression_(Expression::parse(condition, where,
                                     {.unit = time_unit_named(table.units().time).value_or(TimeUnit::Unit)})) {
+  require_units(expression_.tree(), where);
   for (const std::string& key : expression_.keys()) names_.push_back(resolve(key, where));
 }
 

@@ -19,8 +19,8 @@ namespace pipeloom::sweep {
 /// A row that lacks a value which the expression names does not match.
 class RowFilter {
  public:
-  /// Times of `condition` with a unit count in that of the result. Throws InputError at `where` for what is no expression, and for names that
-  /// the result does not have. `table` outlives the filter.
+  /// Times of `condition` with a unit count in that of the result. Throws InputError at `where` for what is no expression, for names that
+  /// the result does not have, and for metrics that are compared with a number of another unit. `table` outlives the filter.
   RowFilter(const ResultTable& table, std::string_view condition, const Where& where);
   [[nodiscard]] bool matches(Row row) const;
   [[nodiscard]] bool asks_status() const;

@@ -272,6 +272,7 @@ class ExpressionParser {
     const std::string_view unit = number_end.take_word(is_letter);
     const auto value = quantity(number, unit);
     has_unit = !unit.empty();
+    took_time_ = has_unit && !parse_bytes_literal(std::string(number) + lower(unit));
     if (!value) fail_for_unit(number, unit);
     cursor_ = number_end;
     return *value;
@@ -411,12 +412,14 @@ class ExpressionParser {
   void add_constant(Operand constant, bool has_unit = false) {
     tree_.constants.push_back(std::move(constant));
     tree_.with_unit.push_back(has_unit);
+    tree_.is_time.push_back(has_unit && took_time_);
     emit(Code::Constant, tree_.constants.size() - 1);
   }
 
   TextCursor cursor_;
   const Vocabulary& vocabulary_;
   bool takes_word_ = false;  // a word that is no field is a text
+  bool took_time_ = false;   // the unit that was taken last is one of time
   int depth_ = 0;
   std::size_t token_ = 0;  // where the last key or value began
   std::size_t depth_of_stack_ = 0;

@@ -43,6 +43,8 @@ struct Expression::Tree {
   std::vector<Operand> constants;
   /// True of constants that were given with a unit, of time or of bytes.
   std::vector<bool> with_unit;
+  /// True of those that are times.
+  std::vector<bool> is_time;
   std::vector<Step> steps;
   /// Most operands at once.
   std::size_t stack = 0;

@@ -57,6 +57,18 @@ TEST_CASE("a column keeps decimals exactly and shows them as the file has them")
   CHECK(texts(column_of({"8", "1.50", "-3"})) == std::vector<std::string>{"8", "1.5", "-3"});
 }
 
+TEST_CASE("a metric is compared with numbers of its own unit") {
+  const ResultTable table = table_of({"makespan", "bubble_ratio"}, kThree, R"({"costs":{"time_unit":"ms"}})");
+  CHECK_THROWS_WITH(filter(table, "makespan < 2KB"),
+                    Catch::Matchers::Contains("compares makespan, a time, with a size; give a time"));
+  CHECK_THROWS_AS(filter(table, "2KB > makespan && ranks == 4"), InputError);
+  CHECK_THROWS_AS(filter(table, "bubble_ratio < 1GiB"), InputError);
+  CHECK_THROWS_AS(filter(table, "ranks == 4 && bubble_ratio >= 2ms"), InputError);
+  CHECK(where(table, "ranks < 1KB").size() == 3);  // a key may be anything
+  CHECK(where(table, "makespan < 40ms").size() == 2);
+  CHECK(where(table, "makespan < 40").size() == 2);
+}
+
 TEST_CASE("integers that a double cannot tell apart stay apart") {
   const Column bytes = column_of({"9007199254740993", "9007199254740992"});
   CHECK(bytes.number(0) == bytes.number(1));
