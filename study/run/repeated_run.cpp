@@ -139,8 +139,8 @@ Ticks most(const Metrics& metrics, Ticks RankMetrics::*number) {
 /// Finds a run from short ones.
 class Shortened {
  public:
-  Shortened(const io::Config& config, const Limits& limits, Depth depth)
-      : config_(config), limits_(limits), depth_(depth) {
+  Shortened(const io::Config& config, Limits limits, Depth depth)
+      : config_(config), limits_(std::move(limits)), depth_(depth) {
     limits_.with_all_steps = false;
     if (!limits_.max_memory) limits_.max_memory = default_max_memory();
     *limits_.max_memory /= kSizesHeld;
