@@ -30,6 +30,8 @@ constexpr int kWorthwhile = 4;
 constexpr std::size_t kMostBlocks = 32;
 /// Microbatches of the first size to try, by rank; each further size has twice as many.
 constexpr int kFirstMicrobatches = 3;
+/// Sizes to try: what has not repeated within 24 microbatches for each rank seldom does, and the whole run then waits for the tries.
+constexpr int kMostSizes = 4;
 /// Ops of a short run: RepeatingQueues numbers them in 32 bits.
 constexpr double kMostOps = 1e8;
 /// Short runs that are there at once, with what is known of their ops.
@@ -152,6 +154,9 @@ class Shortened {
     plan_ = name_schedule(config_);
     if (plan_.found.generator == nullptr) return std::nullopt;
     const schedules::Generator& generator = *plan_.found.generator;
+    // Groups and copies make chains from one microbatch to the next, so that bounds need not grow alike with every block.
+    const bool is_tied = generator.requirements.overlaps || config_.options.offload.on;
+    if (depth_ == Depth::All && is_tied) return std::nullopt;
     if (!generator.period || size_of(plan_, config_, limits_).ops <= static_cast<double>(least_ops))
       return std::nullopt;
     period_ = generator.period(plan_.params);
@@ -193,13 +198,13 @@ class Shortened {
     const int m = plan_.params.microbatches;
     int size = kFirstMicrobatches * plan_.params.ranks + 4 * period_;
     size += (m - size) % period_ + ((m - size) % period_ < 0 ? period_ : 0);
-    for (; is_worthwhile(2 * size + period_); size += (size / period_ + 1) * period_) {
+    for (int tries = 0; tries < kMostSizes && is_worthwhile(2 * size + period_); ++tries) {
       const auto shorter = make(size);
       const auto longer = shorter ? make(size + period_) : nullptr;
-      if (!longer) continue;
-      const auto queues = RepeatingQueues::find(*shorter, *longer);
-      if (!queues) continue;
-      if (auto run = try_size(*queues, size, shorter, longer)) return run;
+      if (longer)
+        if (const auto queues = RepeatingQueues::find(*shorter, *longer))
+          if (auto run = try_size(*queues, size, shorter, longer)) return run;
+      size += (size / period_ + 1) * period_;
     }
     return std::nullopt;
   }
@@ -358,9 +363,8 @@ class Shortened {
   }
 
   /// The bound grows as the makespan does, which no bound can pass; or as the work of the busiest rank, and no bound grows faster where ranks have no
-  /// limit. Groups and copies make chains from one microbatch to the next, whose growth may end.
+  /// limit. REQUIRES: microbatches run alone.
   bool extend_bound(Run& run, const Sized& longer, const Metrics& more) const {
-    if (run.schedule->has_groups() || run.schedule->has_copies()) return false;
     const Steps& steps = run.effective->step;
     const auto bound_of = [&](const Schedule& schedule, const Costs& costs, Ticks makespan) {
       return run_bound(schedule, costs, *run.memory, steps, makespan, limits_.stop);
