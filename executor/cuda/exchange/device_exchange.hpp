@@ -26,6 +26,7 @@ class DeviceExchange {
 
   /// Hands over a batch of `rank`: `sends` are the tensors of its sends, in the batch's order. Its messages wait for `posted`, the moment
   /// at which the rank reached this point of its program. Both events stay unchanged until the step's end.
+  /// Throws Stopped after stop(): the events of a rank that has ended are destroyed.
   /// REQUIRES: batches of a rank are posted in the order of its instructions.
   virtual void post(Rank rank, std::uint32_t batch, int step, std::vector<DeviceTensor> sends,
                     cudaEvent_t posted) = 0;

@@ -5,6 +5,7 @@
 
 #include "executor/cuda/device/cuda_error.hpp"
 #include "executor/cuda/kernels/checksum.hpp"
+#include "executor/run/run_state.hpp"
 
 namespace pipeloom::executor::cuda {
 namespace {
@@ -50,6 +51,7 @@ void LocalExchange::post(Rank rank, std::uint32_t batch, int step, std::vector<D
                          cudaEvent_t posted) {
   const auto ends = program().batch(batch);
   const std::lock_guard lock(mutex_);
+  if (stopped_) throw Stopped();  // the events of a rank that has ended are gone
   book_.note_post(batch, posted);
   std::size_t next = 0;
   for (const Endpoint& end : ends) {

@@ -72,6 +72,26 @@ TEST_CASE("a rank that fails keeps nobody waiting for its gradients") {
   CHECK(fake_cuda::live_allocations() == 0);
 }
 
+TEST_CASE("a rank that posts after another has failed uses no event of the other") {
+  const Program program = async_program("1f1b", 2, 4);
+  Layers layers(small(Arithmetic::Integer));
+  HostWork work(layers);
+  RunOptions options{.warmup_steps = 0, .steps = 1};
+  std::atomic<bool> has_posted = false;
+  options.before_instruction = [&](Rank rank, std::size_t instruction) {
+    if (rank == Rank(0)) {
+      if (program.instructions(rank)[instruction].code != Program::Code::Post) return;
+      while (!has_posted) sleep_ms(1);
+      sleep_ms(50);  // rank 1 has failed by now, and its events are destroyed
+    } else if (instruction > 0) {
+      has_posted = true;  // instruction 0 posts the receive
+      throw std::runtime_error("no more");
+    }
+  };
+  CHECK_THROWS_WITH(run_on_one_gpu(program, work, options), Catch::Matchers::EndsWith("no more"));
+  CHECK(fake_cuda::live_allocations() == 0);
+}
+
 TEST_CASE("events of ops and messages become times of the run") {
   Callers sleeper([](Op /*op*/) { sleep_ms(2); });
   HostWork work(sleeper);
