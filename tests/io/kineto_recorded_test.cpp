@@ -1,18 +1,24 @@
 // Traces that PyTorch 2.15's profiler wrote of real training steps over gloo (tests/torch/real/record_trace.py), cut down.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/io/json/json_value.hpp"
 #include "sim/io/traces/assemble.hpp"
+#include "sim/io/traces/byte_source.hpp"
 #include "sim/io/traces/trace_reader.hpp"
 #include "sim/kinds.hpp"
 #include "support/catch.hpp"
+#include "support/temporary.hpp"
 
 namespace kineto_recorded_test {
 
@@ -195,6 +201,56 @@ TEST_CASE("one file of all ranks is as many ranks", "[traces]") {
   const io::TraceRun run = read("one-file");
   CHECK(run.ranks == std::vector<std::int32_t>{0, 1, 2, 3});
   CHECK(*run.timeline.schedule == *read("waits-1f1b").timeline.schedule);
+}
+
+namespace {
+
+/// An event of the recordings, begun or ended.
+struct Edge {
+  std::string time;  // microseconds with three decimals
+  double at = 0;
+  std::string text;
+};
+
+/// The recording with begin and end events in the place of complete ones: all begins, then all ends, or in the order of their times.
+void write_edges(const std::string& from, const std::string& to, bool by_time) {
+  const io::Document file = io::Document::parse(io::first_bytes(from, 16'000'000), from);
+  std::vector<Edge> edges;
+  for (const io::Value& event : file.root().find("traceEvents")->items()) {
+    const auto of = [&](const char* key) { return event.find(key)->text(); };
+    const double start = std::stod(of("ts"));
+    const double end = start + std::stod(of("dur"));
+    const std::string where =
+        fmt::format(R"("pid": {}, "tid": {}, "name": "{}")", of("pid"), of("tid"), of("name"));
+    edges.push_back({of("ts"), start,
+                     fmt::format(R"({{"ph": "B", "cat": "{}", {}, "ts": {}}})", of("cat"), where, of("ts"))});
+    edges.push_back({"", end, fmt::format(R"({{"ph": "E", {}, "ts": {:.3f}}})", where, end)});
+  }
+  std::ranges::stable_partition(edges, [](const Edge& edge) { return !edge.time.empty(); });
+  if (by_time) std::ranges::stable_sort(edges, {}, &Edge::at);
+  std::ofstream out(to);
+  out << R"({"schemaVersion": 1, "traceEvents": [)";
+  for (const Edge& edge : edges) out << (&edge == edges.data() ? "" : ",\n") << edge.text;
+  out << "]}";
+}
+
+}  // namespace
+
+TEST_CASE("begin and end events are the ranges of complete ones, in any order", "[traces]") {
+  // gloo's ranges begin in one range and end in the next, so that ends belong to begins by their names.
+  const std::string recorded = std::string(PIPELOOM_GOLDEN_DIR) + "/kineto/waits-1f1b";
+  const io::TraceRun complete = read("waits-1f1b");
+  for (const bool by_time : {true, false}) {
+    CAPTURE(by_time);
+    const test::Folder folder("edges");
+    for (int rank = 0; rank < 4; ++rank)
+      write_edges(fmt::format("{}/rank{}.json.gz", recorded, rank), folder / fmt::format("rank{}.json", rank),
+                  by_time);
+    const io::TraceRun edges = io::assemble(io::read_trace({folder / ""}));
+    CHECK(*edges.timeline.schedule == *complete.timeline.schedule);
+    CHECK(edges.timeline.start == complete.timeline.start);
+    CHECK(edges.timeline.end == complete.timeline.end);
+  }
 }
 
 }  // namespace kineto_recorded_test

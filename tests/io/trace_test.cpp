@@ -480,6 +480,55 @@ TEST_CASE("ranks of one file by the names of their threads", "[traces]") {
   CHECK(has(error_of([&] { (void)read(path); }), "its ranges are called F_0, B_0 and so on"));
 }
 
+TEST_CASE("ends without a name are those of what began last on their thread", "[traces]") {
+  // Only begins have a category and a name; a call, which says nothing, lies in the forward.
+  const Folder folder;
+  const auto begin = [](const char* category, const char* name, int time) {
+    return fmt::format(R"({{"ph": "B", "cat": "{}", "name": "{}", "pid": 9, "tid": 9, "ts": {}}})", category,
+                       name, time);
+  };
+  const auto end = [](int time) {
+    return fmt::format(R"({{"ph": "E", "pid": 9, "tid": 9, "ts": {}}})", time);
+  };
+  const auto text = [](const std::vector<std::string>& events) { return kineto_text(0, events); };
+  const std::vector<std::string> events = {begin("user_annotation", "PP:0F0", 1),
+                                           begin("cpu_op", "aten::mm", 2),
+                                           end(3),
+                                           end(5),
+                                           begin("user_annotation", "PP:0B0", 6),
+                                           end(9)};
+  const std::string path = folder.put("rank0.json", text(events));
+  CHECK(text_of_times(read(path).timeline, 0) == "0F0 0-4, 0B0 5-8");
+}
+
+TEST_CASE("threads without names are ranks where each runs stages of its own", "[traces]") {
+  const Folder folder;
+  const auto range = [](int thread, const char* name, int start, int length) {
+    return fmt::format(R"({{"ph": "X", "name": "PP:{}", "pid": 7, "tid": {}, "ts": {}, "dur": {}}})", name,
+                       thread, start, length);
+  };
+  const std::string path = folder.put(
+      "all.json", fmt::format("[{}, {}, {}, {}]", range(31, "1F0", 11, 10), range(44, "0F0", 0, 10),
+                              range(44, "0B0", 42, 20), range(31, "1B0", 21, 20)));
+  const TraceRun run = read(path);
+  CHECK(run.ranks == std::vector<std::int32_t>{0, 1});
+  CHECK(text_of_times(run.timeline, 0) == "0F0 0-10, 0B0 42-62");
+  CHECK(text_of_times(run.timeline, 1) == "1F0 11-21, 1B0 21-41");
+}
+
+TEST_CASE("a stage that is missing may be in the part of a file that is not there", "[traces]") {
+  const Folder folder;
+  const auto range = [](int process, const char* name, int start) {
+    return fmt::format(R"({{"ph": "X", "name": "PP:{}", "pid": {}, "tid": 1, "ts": {}, "dur": 10}})", name,
+                       process, start);
+  };
+  const std::string path =
+      folder.put("all.json", fmt::format("[{}, {}, {}, {{\"ph\": \"X\"", range(0, "0F0", 0),
+                                         range(0, "0B0", 60), range(1, "2F0", 22)));
+  CHECK(has(error_of([&] { (void)read(path); }),
+            "stage 1 is missing; " + path + " ends before its text does: copy it again, or add the files"));
+}
+
 TEST_CASE("processes that nothing numbers are counted in the refusal", "[traces]") {
   const Folder folder;
   const std::string mapping =

@@ -110,10 +110,19 @@ class Assembler {
       if (!have.contains(i)) missing.push_back(fmt::format("{}", i));
     if (missing.empty()) return;
     const char* what = knows_stages() ? "stage" : "rank";
-    throw InputError(Where{ranks_.front().file()},
-                     fmt::format("{} {} {} missing{}; add the files of {}", what, few_of(missing),
-                                 missing.size() == 1 ? "is" : "are", knows_stages() ? text_of_no_file() : "",
-                                 knows_stages() ? "the ranks that run them" : "these ranks"));
+    throw InputError(
+        Where{ranks_.front().file()},
+        fmt::format("{} {} {} missing{}; {}add the files of {}", what, few_of(missing),
+                    missing.size() == 1 ? "is" : "are", knows_stages() ? text_of_no_file() : "",
+                    text_of_cut_file(), knows_stages() ? "the ranks that run them" : "these ranks"));
+  }
+
+  /// The missing ranks may be in the part of a file that is not there: text that says so, or "".
+  [[nodiscard]] std::string text_of_cut_file() const {
+    const auto cut = std::ranges::find_if(trace_.ranks, &RankTrace::is_truncated);
+    return cut == trace_.ranks.end()
+               ? std::string()
+               : fmt::format("{} ends before its text does: copy it again, or ", cut->file);
   }
 
   /// The last that a message goes to or comes from; kUnknown if no message names a stage.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/traces/json_scanner.hpp"
+#include "sim/io/traces/kineto/event.hpp"
 #include "sim/io/traces/kineto/record.hpp"
 #include "sim/io/traces/trace_readers.hpp"
 
@@ -58,17 +60,22 @@ bool take_usual_head(std::string_view& event) {
   return true;
 }
 
+bool has_text(std::string_view event, std::string_view text) {
+  return ::memmem(event.data(), event.size(), text.data(), text.size()) != nullptr;
+}
+
 /// True if an event says something here. Most are kernels and calls, which are passed without a closer look: torch.profiler writes phase, category
 /// and name first. Of calls only passes and sends count, for gloo's own range of a send begins later.
 bool may_matter(std::string_view event) {
   std::string_view rest = event;
   bool has_category = take_usual_head(rest);
   if (!has_category && take(rest, R"({"ph":")")) {
-    if (rest.starts_with('M')) return true;
+    if (!rest.starts_with('X'))
+      return rest.starts_with('M') || rest.starts_with('B') || rest.starts_with('E');
     has_category = take(rest, R"(X","cat":")");
   }
   if (!has_category)
-    return ::memmem(event.data(), event.size(), kHostRange.data(), kHostRange.size()) != nullptr;
+    return has_text(event, kHostRange) || has_text(event, R"("B")") || has_text(event, R"("E")");
   if (rest.starts_with(kUsualCall))
     rest.remove_prefix(kUsualCall.size());
   else if (!take(rest, R"(cpu_op","name":")"))
@@ -95,7 +102,9 @@ std::string_view member_of(const Value& object, std::string_view key) {
 /// Reads one file.
 class KinetoFile {
  public:
-  KinetoFile(const std::string& path, const RangeNames& names) : names_(&names) {
+  /// `by_time`: begins and ends are put in the order of their times first, which takes memory for all of them.
+  KinetoFile(const std::string& path, const RangeNames& names, bool by_time = false)
+      : names_(&names), by_time_(by_time) {
     out_.path = path;
     out_.is_mapped = names.is_mapped();
   }
@@ -112,15 +121,27 @@ class KinetoFile {
                        "neither an object nor a list; torch.profiler writes an object with traceEvents");
     }
     out_.is_truncated = json.is_truncated();
+    if (is_out_of_order_ && !by_time_) return KinetoFile(out_.path, *names_, true).read();
+    match_by_time();
     for (auto& [name, row] : out_.host) leave_pass_alone(row);
     return std::move(out_);
   }
 
  private:
-  /// A range that has begun.
-  struct Open {
+  /// The begin or the end of a range.
+  struct Edge {
+    std::int64_t time = 0;
+    bool is_begin = false;
     std::string name;
-    std::int64_t start = 0;
+    std::string category;
+    std::string external_id;
+    std::optional<TraceMessage> asked;  ///< of a begin of gloo's: what it is for
+  };
+  /// Of one thread.
+  struct Edges {
+    std::vector<Edge> open;  ///< begun, not ended
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    std::vector<Edge> kept;  ///< to be put in order
   };
 
   void read_members(JsonScanner& json) {
@@ -166,59 +187,57 @@ class KinetoFile {
   }
 
   void read_event(std::string_view text) {
-    const auto event = read_json(text);
+    const std::optional<KinetoEvent> event = events_.read(text);
     if (!event) {
       ++out_.num_damaged;
       return;
     }
-    const std::string_view category = member_of(*event, "cat");
-    const bool on_device = category == kDeviceRange;
-    const std::string_view phase = member_of(*event, "ph");
-    if (phase == "M") return read_name(*event);
-    const bool is_call = category == kCall;
-    if (out_.has_header && !on_device && !is_call && category != kHostRange) return;
-    if (phase == "X")
-      read_complete(*event, on_device);
-    else if (phase == "B" || phase == "E")
-      read_edge(*event, phase == "B");
+    if (event->phase == "M") return read_name(*event);
+    if (event->phase == "B" || event->phase == "E") return read_edge(*event, event->phase == "B");
+    if (event->phase == "X" && is_of_ranges(event->category)) read_complete(*event);
   }
 
-  static KinetoRowName row_of(const Value& event) {
-    return {std::string(member_of(event, "pid")), std::string(member_of(event, "tid"))};
+  /// True if events of the category may be ranges that say something.
+  [[nodiscard]] bool is_of_ranges(std::string_view category) const {
+    return !out_.has_header || category == kHostRange || category == kDeviceRange || category == kCall;
+  }
+
+  static KinetoRowName row_of(const KinetoEvent& event) {
+    return {std::string(event.process), std::string(event.thread)};
   }
 
   /// Of a process or thread.
-  void read_name(const Value& event) {
-    const Value* const args = event.find("args");
-    if (args == nullptr) return;
-    const std::string_view what = member_of(event, "name");
+  void read_name(const KinetoEvent& event) {
     const KinetoRowName row = row_of(event);
-    if (what == "process_name") out_.process_names[row.first] = member_of(*args, "name");
-    if (what == "thread_name") out_.thread_names[row] = member_of(*args, "name");
+    if (event.name == "process_name") out_.process_names[row.first] = event.called;
+    if (event.name == "thread_name") out_.thread_names[row] = event.called;
   }
 
-  void read_complete(const Value& event, bool on_device) {
-    const std::string_view name = member_of(event, "name");
+  void read_complete(const KinetoEvent& event) {
+    const auto start = parse_fixed(event.time, kNanosecondsPerMicrosecond);
+    const auto length = parse_fixed(event.length, kNanosecondsPerMicrosecond);
+    std::optional<KinetoSpan> span;
+    if (start && length) span = {start->value, start->value + length->value};
+    take_range(row_of(event), event.category == kDeviceRange, event.name, span, event.external_id);
+  }
+
+  /// `span`: nothing where its times are none.
+  void take_range(const KinetoRowName& row_name, bool on_device, std::string_view name,
+                  const std::optional<KinetoSpan>& span, std::string_view external_id) {
     const bool is_receive = name == "gloo:recv";
     const bool is_message = is_receive || name == "gloo:send" || name == kSend;
     const bool has_no_meaning = is_message || name == kPass;
     auto meaning = has_no_meaning ? std::nullopt : names_->meaning(name);
     if (!meaning && !has_no_meaning) return keep_name(name);
-    const auto start = parse_fixed(member_of(event, "ts"), kNanosecondsPerMicrosecond);
-    const auto length = parse_fixed(member_of(event, "dur"), kNanosecondsPerMicrosecond);
-    if (!start || !length || length->value < 0) {
+    if (!span || span->end < span->start) {
       ++out_.num_damaged;
       return;
     }
-    KinetoRow& row = (on_device ? out_.device : out_.host)[row_of(event)];
-    const std::int64_t end = start->value + length->value;
-    if (has_no_meaning) {
-      (is_receive ? row.receives : is_message ? row.sends : row.passes).push_back({start->value, end});
-      return;
-    }
-    KinetoRange range{std::move(*meaning), start->value, end, {}};
-    if (const Value* args = event.find("args")) range.external_id = member_of(*args, "External id");
-    add(row, std::move(range));
+    KinetoRow& row = (on_device ? out_.device : out_.host)[row_name];
+    if (has_no_meaning)
+      return (is_receive ? row.receives : is_message ? row.sends : row.passes).push_back(*span);
+    row.num_ops += meaning->ops.size();
+    row.ranges.push_back({std::move(*meaning), span->start, span->end, std::string(external_id)});
   }
 
   /// Each range of pipeloom.torch becomes as long as the pass in it.
@@ -236,30 +255,94 @@ class KinetoFile {
     }
   }
 
-  void read_edge(const Value& event, bool is_begin) {
-    const auto time = parse_fixed(member_of(event, "ts"), kNanosecondsPerMicrosecond);
-    std::vector<Open>& open = open_[row_of(event)];
-    if (!time || (!is_begin && open.empty())) {
+  void read_edge(const KinetoEvent& event, bool is_begin) {
+    const auto time = parse_fixed(event.time, kNanosecondsPerMicrosecond);
+    if (!time) {
       ++out_.num_damaged;
       return;
     }
-    if (is_begin) {
-      open.push_back({std::string(member_of(event, "name")), time->value});
-      return;
-    }
-    const Open begun = std::move(open.back());
-    open.pop_back();
-    auto meaning = names_->meaning(begun.name);
-    if (!meaning) return keep_name(begun.name);
-    if (time->value < begun.start)
-      ++out_.num_damaged;
+    Edge edge{time->value,
+              is_begin,
+              std::string(event.name),
+              std::string(event.category),
+              std::string(event.external_id),
+              {}};
+    const KinetoRowName row = row_of(event);
+    Edges& edges = edges_[row];
+    is_out_of_order_ = is_out_of_order_ || edge.time < edges.last;
+    edges.last = std::max(edges.last, edge.time);
+    if (by_time_)
+      edges.kept.push_back(std::move(edge));
     else
-      add(out_.host[row_of(event)], {std::move(*meaning), begun.start, time->value, {}});
+      match(row, edges, std::move(edge));
   }
 
-  static void add(KinetoRow& row, KinetoRange range) {
-    row.num_ops += range.meaning.ops.size();
-    row.ranges.push_back(std::move(range));
+  static bool is_of_gloo(const Edge& edge) { return edge.name.starts_with("gloo:"); }
+
+  /// The message of a receive of gloo that begins now: the range of PyTorch around it names it.
+  [[nodiscard]] std::optional<TraceMessage> asked_in(const std::vector<Edge>& open) const {
+    for (auto at = open.rbegin(); at != open.rend(); ++at)
+      if (const auto meaning = names_->meaning(at->name);
+          meaning && meaning->message && meaning->message->is_receive)
+        return meaning->message;
+    return std::nullopt;
+  }
+
+  static bool is_for(const TraceMessage& message, const TraceOp& op) {
+    const bool is_gradient = op.kind == OpKind::Backward || op.kind == OpKind::BackwardInput;
+    return message.stage == op.stage && message.microbatch == op.microbatch &&
+           message.is_gradient == is_gradient && (is_gradient || op.kind == OpKind::Forward);
+  }
+
+  /// Which of the open ranges ends: the last one with the name, or the last one where the end has none. Several of gloo's may be open at once: then the one for an op
+  /// whose range is open too, else the first.
+  [[nodiscard]] std::vector<Edge>::iterator begin_of(const Edge& end, std::vector<Edge>& open) const {
+    const auto has_name = [&end](const Edge& one) { return end.name.empty() || one.name == end.name; };
+    if (!is_of_gloo(end)) {
+      const auto last = std::find_if(open.rbegin(), open.rend(), has_name);
+      return last == open.rend() ? open.end() : std::prev(last.base());
+    }
+    for (const Edge& around : open) {
+      const auto meaning = names_->meaning(around.name);
+      for (const TraceOp& op : meaning ? meaning->ops : std::vector<TraceOp>()) {
+        const auto found = std::ranges::find_if(
+            open, [&](const Edge& one) { return has_name(one) && one.asked && is_for(*one.asked, op); });
+        if (found != open.end()) return found;
+      }
+    }
+    return std::ranges::find_if(open, has_name);
+  }
+
+  void match(const KinetoRowName& row, Edges& edges, Edge edge) {
+    if (edge.is_begin) {
+      if (is_of_gloo(edge)) edge.asked = asked_in(edges.open);
+      return edges.open.push_back(std::move(edge));
+    }
+    if (edge.name.empty() && std::ranges::any_of(edges.open, is_of_gloo))
+      throw InputError(
+          Where{out_.path},
+          "its ends (\"ph\": \"E\") have no names, but ranges of gloo begin in one range and end in "
+          "another, so that nothing says which one ends; write complete events (\"X\"), or ends "
+          "with their names");
+    const auto begun = begin_of(edge, edges.open);
+    if (begun == edges.open.end()) {
+      ++out_.num_damaged;
+      return;
+    }
+    const Edge begin = std::move(*begun);
+    edges.open.erase(begun);
+    if (is_of_ranges(begin.category))
+      take_range(row, begin.category == kDeviceRange, begin.name, KinetoSpan{begin.time, edge.time},
+                 begin.external_id);
+  }
+
+  void match_by_time() {
+    for (auto& [row, edges] : edges_) {
+      std::vector<Edge> kept = std::move(edges.kept);
+      std::stable_sort(kept.begin(), kept.end(),
+                       [](const Edge& a, const Edge& b) { return a.time < b.time; });
+      for (Edge& edge : kept) match(row, edges, std::move(edge));
+    }
   }
 
   void keep_name(std::string_view name) {
@@ -272,8 +355,11 @@ class KinetoFile {
   }
 
   const RangeNames* names_;
+  KinetoEvents events_;
   KinetoRecord out_;
-  std::map<KinetoRowName, std::vector<Open>> open_;
+  bool by_time_;
+  bool is_out_of_order_ = false;
+  std::map<KinetoRowName, Edges> edges_;
 };
 
 bool looks_like_kineto(std::string_view text, std::string_view) {

@@ -71,6 +71,14 @@ std::int32_t lowest_stage(const KinetoRow& row) {
   return lowest == std::numeric_limits<std::int32_t>::max() ? kUnknown : lowest;
 }
 
+/// Of the row's ops; kUnknown is among them where one names none.
+std::set<std::int32_t> stages_of(const KinetoRow& row) {
+  std::set<std::int32_t> stages;
+  for (const KinetoRange& range : row.ranges)
+    for (const TraceOp& op : range.meaning.ops) stages.insert(op.stage);
+  return stages;
+}
+
 std::int32_t rank_of_ranges(const KinetoRow& row) {
   for (const KinetoRange& range : row.ranges)
     if (range.meaning.rank != kUnknown) return range.meaning.rank;
@@ -92,7 +100,8 @@ class PartFinder {
     for (const auto& [name, row] : rows_)
       if (row.num_ops > 0) by_process[name.first].push_back(name);
     std::vector<KinetoPart> parts;
-    for (const auto& [process, names] : by_process) add_process(process, names, parts);
+    for (const auto& [process, names] : by_process)
+      add_process(process, names, by_process.size() == 1, parts);
     if (parts.size() == 1) {
       take_all(parts.front());
       parts.front().rank = rank_of_one(*parts.front().ops);
@@ -108,8 +117,26 @@ class PartFinder {
   }
   [[nodiscard]] const KinetoRow* row(const KinetoRowName& name) const { return &rows_.at(name); }
 
-  /// Its threads are ranks where their names say so; else it is one.
-  void add_process(const std::string& process, const std::vector<KinetoRowName>& names,
+  /// Numbers of threads none of which runs a stage of another, in the order of their stages.
+  [[nodiscard]] std::optional<std::vector<std::int32_t>> by_stages(
+      const std::vector<KinetoRowName>& names) const {
+    std::set<std::int32_t> seen;
+    std::set<std::int32_t> lowest;
+    for (const KinetoRowName& name : names) {
+      const std::set<std::int32_t> stages = stages_of(*row(name));
+      for (const std::int32_t stage : stages)
+        if (stage == kUnknown || !seen.insert(stage).second) return std::nullopt;
+      lowest.insert(*stages.begin());
+    }
+    std::vector<std::int32_t> ranks;
+    for (const KinetoRowName& name : names)
+      ranks.push_back(static_cast<std::int32_t>(
+          std::distance(lowest.begin(), lowest.find(*stages_of(*row(name)).begin()))));
+    return ranks;
+  }
+
+  /// Its threads are ranks where their names say so, or, of the only process of a file, where each runs stages of its own; else it is one.
+  void add_process(const std::string& process, const std::vector<KinetoRowName>& names, bool is_only,
                    std::vector<KinetoPart>& parts) const {
     std::vector<std::string> labels;
     std::vector<std::string> ids;
@@ -120,6 +147,7 @@ class PartFinder {
     }
     auto ranks = names.size() > 1 ? ranks_of(labels) : std::nullopt;
     if (!ranks && names.size() > 1 && !record_.has_header) ranks = counted(ids);
+    if (!ranks && is_only && !record_.has_header) ranks = by_stages(names);
     for (std::size_t i = 0; ranks && i < names.size(); ++i)
       parts.push_back({(*ranks)[i], names[i], row(names[i]), {row(names[i])}, {row(names[i])}});
     if (ranks) return;
