@@ -212,45 +212,65 @@ struct Edge {
   std::string text;
 };
 
-/// The recording with begin and end events in the place of complete ones: all begins, then all ends, or in the order of their times.
-void write_edges(const std::string& from, const std::string& to, bool by_time) {
+struct EdgeForm {
+  bool by_time = true;  ///< in the order of their times; otherwise all begins, then all ends
+  bool named = true;    ///< ends have the names of their begins
+};
+
+/// The recording with begin and end events in the place of complete ones.
+void write_edges(const std::string& from, const std::string& to, EdgeForm form) {
   const io::Document file = io::Document::parse(io::first_bytes(from, 16'000'000), from);
   std::vector<Edge> edges;
   for (const io::Value& event : file.root().find("traceEvents")->items()) {
     const auto of = [&](const char* key) { return event.find(key)->text(); };
     const double start = std::stod(of("ts"));
     const double end = start + std::stod(of("dur"));
-    const std::string where =
-        fmt::format(R"("pid": {}, "tid": {}, "name": "{}")", of("pid"), of("tid"), of("name"));
-    edges.push_back({of("ts"), start,
-                     fmt::format(R"({{"ph": "B", "cat": "{}", {}, "ts": {}}})", of("cat"), where, of("ts"))});
-    edges.push_back({"", end, fmt::format(R"({{"ph": "E", {}, "ts": {:.3f}}})", where, end)});
+    const std::string thread = fmt::format(R"("pid": {}, "tid": {})", of("pid"), of("tid"));
+    const std::string name = fmt::format(R"("name": "{}")", of("name"));
+    edges.push_back(
+        {of("ts"), start,
+         fmt::format(R"({{"ph": "B", "cat": "{}", {}, {}, "ts": {}}})", of("cat"), name, thread, of("ts"))});
+    edges.push_back({"", end,
+                     fmt::format(R"({{"ph": "E", {}{}{}, "ts": {:.3f}}})", form.named ? name : "",
+                                 form.named ? ", " : "", thread, end)});
   }
   std::ranges::stable_partition(edges, [](const Edge& edge) { return !edge.time.empty(); });
-  if (by_time) std::ranges::stable_sort(edges, {}, &Edge::at);
+  if (form.by_time) std::ranges::stable_sort(edges, {}, &Edge::at);
   std::ofstream out(to);
   out << R"({"schemaVersion": 1, "traceEvents": [)";
   for (const Edge& edge : edges) out << (&edge == edges.data() ? "" : ",\n") << edge.text;
   out << "]}";
 }
 
+void write_all_edges(std::string_view recording, int ranks, const test::Folder& folder, EdgeForm form) {
+  for (int rank = 0; rank < ranks; ++rank)
+    write_edges(fmt::format("{}/kineto/{}/rank{}.json.gz", PIPELOOM_GOLDEN_DIR, recording, rank),
+                folder / fmt::format("rank{}.json", rank), form);
+}
+
 }  // namespace
 
 TEST_CASE("begin and end events are the ranges of complete ones, in any order", "[traces]") {
   // gloo's ranges begin in one range and end in the next, so that ends belong to begins by their names.
-  const std::string recorded = std::string(PIPELOOM_GOLDEN_DIR) + "/kineto/waits-1f1b";
-  const io::TraceRun complete = read("waits-1f1b");
-  for (const bool by_time : {true, false}) {
-    CAPTURE(by_time);
-    const test::Folder folder("edges");
-    for (int rank = 0; rank < 4; ++rank)
-      write_edges(fmt::format("{}/rank{}.json.gz", recorded, rank), folder / fmt::format("rank{}.json", rank),
-                  by_time);
-    const io::TraceRun edges = io::assemble(io::read_trace({folder / ""}));
-    CHECK(*edges.timeline.schedule == *complete.timeline.schedule);
-    CHECK(edges.timeline.start == complete.timeline.start);
-    CHECK(edges.timeline.end == complete.timeline.end);
-  }
+  const auto [name, ranks] =
+      GENERATE(std::pair{"waits-1f1b", 4}, std::pair{"waits-zbv", 2}, std::pair{"gpipe", 2});
+  const bool by_time = GENERATE(true, false);
+  CAPTURE(name, by_time);
+  const io::TraceRun complete = read(name);
+  const test::Folder folder("edges");
+  write_all_edges(name, ranks, folder, {.by_time = by_time});
+  const io::TraceRun edges = io::assemble(io::read_trace({folder / ""}));
+  CHECK(*edges.timeline.schedule == *complete.timeline.schedule);
+  CHECK(edges.timeline.start == complete.timeline.start);
+  CHECK(edges.timeline.end == complete.timeline.end);
+}
+
+TEST_CASE("ends without names beside ranges that cross are refused", "[traces]") {
+  const test::Folder folder("edges");
+  write_all_edges("waits-1f1b", 4, folder, {.named = false});
+  CHECK_THROWS_WITH(
+      io::read_trace({folder / ""}),
+      Catch::Matchers::Contains("have no names, but ranges of gloo begin in one range and end in"));
 }
 
 }  // namespace kineto_recorded_test
