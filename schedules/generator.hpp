@@ -169,6 +169,11 @@ void complete(const Generator& generator, Params& params, std::optional<int> chu
 /// makes the parameters legal. An order that hangs is made once to name the cycle, so check max_ops() first.
 [[nodiscard]] std::string refusal(const Generator& generator, const Params& params);
 
+/// True if refusal() is empty, without the time that its words and suggestions take. Unequal groups are simulated once.
+[[nodiscard]] bool takes(const Generator& generator, const Params& params);
+/// True if the requirements alone allow these parameters, also for an order that hangs. Simulates nothing.
+[[nodiscard]] bool may_take(const Generator& generator, const Params& params);
+
 /// The emit() of a schedule that is the same whatever its ops cost.
 [[nodiscard]] inline auto whatever_the_costs(Schedule (*emit)(const Params&)) {
   return [emit](const Params& params, const Terms&, Emission&) { return emit(params); };

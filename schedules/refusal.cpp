@@ -290,6 +290,15 @@ std::int64_t max_ops(const Generator& generator, const Params& params) {
   return ops;
 }
 
+bool may_take(const Generator& generator, const Params& params) {
+  return variant_fits(generator.requirements, params) && counts_text(generator, params).empty() &&
+         !misfit(generator.requirements, params);
+}
+
+bool takes(const Generator& generator, const Params& params) {
+  return may_take(generator, params) && (!generator.accepts || generator.accepts(params));
+}
+
 std::string refusal(const Generator& generator, const Params& params) {
   if (!variant_fits(generator.requirements, params)) return variant_text(generator, params);
   if (std::string reason = counts_text(generator, params); !reason.empty()) return reason;

@@ -54,12 +54,6 @@ UniformCosts costs_like(const Run& run, int chunks) {
   return out;
 }
 
-/// Without the reasons that refusal() has, which take time to find.
-bool is_taken(const schedules::Generator& generator, const Params& params) {
-  if (generator.accepts && !generator.accepts(params)) return false;
-  return schedules::refusal(generator, params).empty();
-}
-
 /// The schedule's own closed form; 0 where it has none for these parameters.
 double formula_of(const schedules::Generator& generator, const Params& params, const UniformCosts& costs) {
   for (const schedules::ClosedForm& form : generator.closed_forms)
@@ -101,7 +95,7 @@ Promise promise_of(const Variant& variant, const Run* like) {
   out.seconds = is_short ? out.first_seconds : effort.seconds(ops);
   out.bytes = ops * kBytesPerOp;
   out.is_search = takes.slow_search;
-  if (like == nullptr || !is_taken(*found.generator, params)) return out;
+  if (like == nullptr || !is_worth_a_run(*found.generator, params)) return out;
   out.placement = placement_name(found.generator->placement(params));
   const UniformCosts costs = costs_like(*like, params.chunks);
   out.step = formula_of(*found.generator, params, costs);

@@ -201,8 +201,7 @@ class ScheduleVariants {
     other.name += words;
     other.config.options.group_size = size;
     io::mark_given(other.config, "options.group_size");
-    if (schedules::refusal(*found.generator, params_of(other.config, found)).empty())
-      out.push_back(std::move(other));
+    if (is_worth_a_run(*found.generator, params_of(other.config, found))) out.push_back(std::move(other));
   }
 
   const Workload& workload_;
@@ -230,6 +229,14 @@ int layers_of(const Workload& workload, const Run* now) {
 }
 
 }  // namespace
+
+bool is_worth_a_run(const schedules::Generator& generator, const Params& params) {
+  constexpr std::int64_t kTestedOps = 1 << 17;
+  const auto& size = params.options.group_size;
+  const bool is_told_by_its_run =
+      size && !size->number() && schedules::max_ops(generator, params) > kTestedOps;
+  return is_told_by_its_run ? schedules::may_take(generator, params) : schedules::takes(generator, params);
+}
 
 bool has_model(const io::Config& config) {
   return !config.costs.model.model.empty();

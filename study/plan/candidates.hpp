@@ -28,6 +28,9 @@ struct Variant {
 /// The variant whose search of its own ends after its first part: "v-adaptive (short search)". REQUIRES: its schedule has Effort::first_part_variant.
 [[nodiscard]] Variant with_short_search(Variant variant);
 
+/// True if a schedule takes these parameters. Unequal groups of more than 131,072 ops are not simulated for that: their run says whether they hang.
+[[nodiscard]] bool is_worth_a_run(const schedules::Generator& generator, const Params& params);
+
 /// Whether times and bytes follow from a model.
 [[nodiscard]] bool has_model(const io::Config& config);
 

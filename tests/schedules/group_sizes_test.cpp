@@ -73,6 +73,8 @@ TEST_CASE("lists that are taken run, and those that are refused hang", "[schedul
           const bool hangs = find_hang(generator.emit(one, {}, unused)).has_value();
           INFO(name << " p = " << p << ", m = " << m << ", " << one.options.group_size->text());
           CHECK(refusal(generator, one).empty() == !hangs);
+          CHECK(takes(generator, one) == !hangs);
+          CHECK(may_take(generator, one));  // only a hang is against these
           ++(hangs ? refused : taken);
         }
   CHECK(taken > 1000);
@@ -103,6 +105,16 @@ TEST_CASE("variants of interleaved orders are refused where they hang, and only 
               refused += hangs ? 1 : 0;
             }
   CHECK(refused > 300);
+}
+
+TEST_CASE("what requirements alone refuse needs no run", "[schedules]") {
+  const Generator& generator = *find("interleaved-1f1b").generator;
+  const Params short_sum = params(4, 13, std::vector{5, 4, 3});  // 12 of 13 microbatches
+  CHECK_FALSE(may_take(generator, short_sum));
+  CHECK_FALSE(takes(generator, short_sum));
+  const Params hanging = params(4, 8, std::vector{3, 2, 3});
+  CHECK(may_take(generator, hanging));
+  CHECK_FALSE(takes(generator, hanging));
 }
 
 TEST_CASE("what is wrong with a list is said, and what to write instead", "[schedules]") {

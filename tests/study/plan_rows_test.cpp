@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "schedules/generator.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "study/plan/budget.hpp"
 #include "study/plan/candidates.hpp"
@@ -348,6 +349,26 @@ TEST_CASE("interleaved orders are tried with every legal size of groups") {
   for (const char* name :
        {"interleaved-1f1b v=4 N=5", "interleaved-1f1b v=4 N=6", "interleaved-1f1b v=4 N=10"})
     CHECK(best(10, name) == 129 * kUnit);
+}
+
+TEST_CASE("unequal groups of long runs are simulated by their run alone") {
+  const schedules::Generator& generator = *schedules::find("interleaved-1f1b").generator;
+  // Groups of 3 and 2 in turn, which hang on four ranks (tests/schedules/group_sizes_test.cpp), and a last one.
+  const auto worth = [&](int microbatches, int last) {
+    std::vector<int> sizes;
+    for (int sum = 0; sum + last < microbatches; sum += sizes.back())
+      sizes.push_back(sizes.size() % 2 == 0 ? 3 : 2);
+    sizes.push_back(last);
+    return study::is_worth_a_run(
+        generator,
+        {.ranks = 4, .microbatches = microbatches, .chunks = 2, .options = {.group_size = std::move(sizes)}});
+  };
+  CHECK_FALSE(worth(8, 3));
+  // 2 * 4 * 2 * 8,192 = 131,072 ops, and 16 more: 1,638 times 3 + 2, then 2 or 3.
+  CHECK_FALSE(worth(8192, 2));
+  CHECK(worth(8193, 3));
+  // 5 * 1,638 + 4 is more than 8,193, which no run has to tell.
+  CHECK_FALSE(worth(8193, 4));
 }
 
 TEST_CASE("stages of a rank go up to one layer each") {
