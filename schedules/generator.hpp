@@ -39,8 +39,7 @@ struct ClosedForm {
   std::string formula;    ///< "(m + p - 1)(F + B)"; r is the rank, X the duration of an overlapped pair
   std::string condition;  ///< "equal stages, no transfers"
   /// The value for these parameters and costs, or nothing where the condition does not hold. `rank` matters
-  /// for per-rank quantities ("idle", "peak_live") only. REQUIRES: refusal() is empty; the value fits 63
-  /// bits.
+  /// for per-rank quantities ("idle", "peak_live") only. REQUIRES: may_take(); the value fits 63 bits.
   std::function<std::optional<std::int64_t>(const Params&, const UniformCosts&, Rank)> value;
 };
 
@@ -102,9 +101,9 @@ struct Generator {
   std::string when_to_use;  ///< one or two sentences
   Requirements requirements;
   std::vector<ClosedForm> closed_forms;
-  /// Where the stages are. REQUIRES: refusal(*this, params) is empty.
+  /// Where the stages are. REQUIRES: may_take(*this, params).
   std::function<Placement(const Params&)> placement;
-  /// Emits the queues. `terms` are those of placement(params). REQUIRES: refusal(*this, params) is empty; options.forward_only is not
+  /// Emits the queues. `terms` are those of placement(params). REQUIRES: takes(*this, params); options.forward_only is not
   /// looked at. Schedules with needs_terms throw ScheduleError, without a place, where no order keeps the limit.
   std::function<Schedule(const Params& params, const Terms& terms, Emission& emission)> emit;
   /// Why parameters that meet `requirements` are refused all the same, or ""; may be empty. The text goes on

@@ -117,7 +117,7 @@ Schedule make(const Generator& generator, const Params& params, const Terms& ter
 
 Schedule make(const Generator& generator, const Params& params, const Where& where) {
   Terms terms;
-  const bool legal = generator.requirements.needs_terms && refusal(generator, params).empty();
+  const bool legal = generator.requirements.needs_terms && takes(generator, params);
   if (legal) {
     const Placement placement = generator.placement(params);
     terms = {default_costs(placement), default_memory(placement)};

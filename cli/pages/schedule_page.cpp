@@ -159,9 +159,9 @@ std::optional<Params> params_of_variant(const Generator& generator, const Schedu
   constexpr int kMostChunks = 8;
   Params params = example.params;
   params.options.variant = variant;
-  if (schedules::refusal(generator, params).empty()) return params;
+  if (schedules::takes(generator, params)) return params;
   for (params.chunks = 1; params.chunks <= kMostChunks; ++params.chunks)
-    if (schedules::refusal(generator, params).empty()) return params;
+    if (schedules::takes(generator, params)) return params;
   return std::nullopt;
 }
 
@@ -348,7 +348,7 @@ Params example_params(const Generator& generator) {
   Params params;
   schedules::complete(generator, params, std::nullopt);
   params.options.updates = std::min(params.updates(), kMostUpdates);
-  while (params.microbatches < kMostMicrobatches && !schedules::refusal(generator, params).empty())
+  while (params.microbatches < kMostMicrobatches && !schedules::takes(generator, params))
     ++params.microbatches;
   return params;
 }
@@ -378,7 +378,7 @@ std::optional<FormValues> values_elsewhere(const Generator& generator, const Clo
     for (const int m : {example.params.microbatches - distance, example.params.microbatches + distance}) {
       Params params = example.params;
       params.microbatches = m;
-      if (m < 1 || m > kMostMicrobatches || !schedules::refusal(generator, params).empty()) continue;
+      if (m < 1 || m > kMostMicrobatches || !schedules::takes(generator, params)) continue;
       if (holds(form, params)) return values_of(form, make_example(generator, params));
     }
   return std::nullopt;

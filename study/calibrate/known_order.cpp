@@ -69,7 +69,7 @@ std::vector<Params> candidates(const Generator& generator, const Schedule& sched
 
 /// Whether these parameters are legal and give this order.
 bool gives(const Generator& generator, const Params& params, const Schedule& wanted) {
-  if (params.microbatches < 1 || !schedules::refusal(generator, params).empty()) return false;
+  if (params.microbatches < 1 || !schedules::takes(generator, params)) return false;
   if (generator.placement(params) != wanted.placement()) return false;
   const Schedule made = schedules::make(generator, params);
   return wanted.is_forward_only() ? forward_only(made) == wanted : made == wanted;

@@ -234,7 +234,7 @@ bool is_worth_a_run(const schedules::Generator& generator, const Params& params)
   constexpr std::int64_t kTestedOps = 1 << 17;
   const auto& size = params.options.group_size;
   const bool is_told_by_its_run =
-      size && !size->number() && schedules::max_ops(generator, params) > kTestedOps;
+      size && size->is_list() && schedules::max_ops(generator, params) > kTestedOps;
   return is_told_by_its_run ? schedules::may_take(generator, params) : schedules::takes(generator, params);
 }
 

@@ -64,7 +64,7 @@ void refuse_numbers(const io::Config& config, const Params& params) {
 /// Times and bytes of ops on the schedule's placement, before their order is known; null for a schedule that is refused anyway.
 std::shared_ptr<const Terms> resolve_terms(const io::Config& given, const SchedulePlan& plan) {
   const schedules::Generator& generator = *plan.found.generator;
-  if (!schedules::refusal(generator, plan.params).empty()) return nullptr;
+  if (!schedules::takes(generator, plan.params)) return nullptr;
   const Placement placement = generator.placement(plan.params);
   cost::Shape shape{&placement, 0, plan.params.microbatches};
   for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})

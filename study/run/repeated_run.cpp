@@ -160,7 +160,7 @@ class Shortened {
     if (!generator.period || size_of(plan_, config_, limits_).ops <= static_cast<double>(least_ops))
       return std::nullopt;
     period_ = generator.period(plan_.params);
-    if (!schedules::refusal(generator, with_microbatches(numbered())).empty()) return std::nullopt;
+    if (!schedules::takes(generator, with_microbatches(numbered()))) return std::nullopt;
     plan_.params.options = schedules::options_in_force(generator, plan_.params);
     if (plan_.params.options.group_size && plan_.params.options.group_size->is_list()) return std::nullopt;
     return find();
@@ -189,7 +189,7 @@ class Shortened {
     SchedulePlan plan{plan_.found, with_microbatches(microbatches), nullptr};
     const RunSize size = size_of(plan, config_, limits_);
     if (size.ops > kMostOps || !fits(size, limits_)) return nullptr;
-    if (!schedules::refusal(*plan.found.generator, plan.params).empty()) return nullptr;
+    if (!schedules::takes(*plan.found.generator, plan.params)) return nullptr;
     schedules::Emission unused;
     return make_planned(plan, config_, limits_, unused);
   }

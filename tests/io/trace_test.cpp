@@ -501,6 +501,49 @@ TEST_CASE("ends without a name are those of what began last on their thread", "[
   CHECK(text_of_times(read(path).timeline, 0) == "0F0 0-4, 0B0 5-8");
 }
 
+TEST_CASE("ranges that never end are given up, and those that follow are read", "[traces]") {
+  // 600 begins without an end, of which 512 may be open: 88 are given up, and one more as the forward begins.
+  const Folder folder;
+  const auto edge = [](const char* phase, const char* name, int time) {
+    return fmt::format(
+        R"({{"ph": "{}", "cat": "user_annotation", "name": "{}", "pid": 9, "tid": 9, "ts": {}}})", phase,
+        name, time);
+  };
+  std::vector<std::string> events(600, edge("B", "data loader", 0));
+  for (const std::string& one :
+       {edge("B", "PP:0F0", 1), edge("E", "PP:0F0", 5), edge("B", "PP:0B0", 6), edge("E", "PP:0B0", 9)})
+    events.push_back(one);
+  const TraceRun run = read(folder.put("rank0.json", kineto_text(0, events)));
+  CHECK(text_of_times(run.timeline, 0) == "0F0 0-4, 0B0 5-8");
+  CHECK(std::ranges::any_of(run.warnings, [](const std::string& warning) {
+    return has(warning, "89 events are damaged and were left out");
+  }));
+}
+
+TEST_CASE("all begins of a file may come before all ends, however many", "[traces]") {
+  // 2,000 ops: more than may be open at once in the order of time.
+  const Folder folder;
+  std::vector<std::string> begins;
+  std::vector<std::string> ends;
+  for (int microbatch = 0; microbatch < 1000; ++microbatch)
+    for (const char kind : {'F', 'B'}) {
+      const int start = 20 * microbatch + (kind == 'F' ? 0 : 10);
+      const auto edge = [&](const char* phase, int time) {
+        return fmt::format(
+            R"({{"ph": "{}", "cat": "user_annotation", "name": "PP:0{}{}", "pid": 9, "tid": 9, "ts": {}}})",
+            phase, kind, microbatch, time);
+      };
+      begins.push_back(edge("B", start));
+      ends.push_back(edge("E", start + 8));
+    }
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  const Timeline timeline = read(folder.put("rank0.json", kineto_text(0, begins))).timeline;
+  REQUIRE(timeline.start.size() == 2000);
+  for (std::size_t op = 0; op < timeline.start.size(); ++op)
+    if (timeline.end[op] - timeline.start[op] != 8 * kMicrosecond) FAIL_CHECK(op);
+  CHECK(timeline.end.back() - timeline.start.front() == (20 * 999 + 10 + 8) * kMicrosecond);
+}
+
 TEST_CASE("threads without names are ranks where each runs stages of its own", "[traces]") {
   const Folder folder;
   const auto range = [](int thread, const char* name, int start, int length) {

@@ -181,8 +181,7 @@ bool takes_shape(const Assignments& assignments) {
   try {
     const io::Config config = config_of(assignments);
     const schedules::Found found = schedules::find(config.schedule);
-    return found.generator == nullptr ||
-           schedules::refusal(*found.generator, study::params_of(config, found)).empty();
+    return found.generator == nullptr || schedules::takes(*found.generator, study::params_of(config, found));
   } catch (const Error&) {
     return false;
   }

@@ -28,7 +28,9 @@ class PlainEvent {
   explicit PlainEvent(std::string_view text) : text_(text) {}
 
   bool read(KinetoEvent& event) {
+    bool has_args = false;
     const auto member = [&](std::string_view key) {
+      if (key == kArgs && std::exchange(has_args, true)) return false;
       if (key == kArgs && peek() == '{')
         return pass_object([&](std::string_view of) { return take(kArguments, of, event); }, 1);
       return take(kMembers, key, event);

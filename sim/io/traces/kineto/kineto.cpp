@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -139,7 +140,7 @@ class KinetoFile {
   };
   /// Of one thread.
   struct Edges {
-    std::vector<Edge> open;  ///< begun, not ended
+    std::deque<Edge> open;  ///< begun, not ended, the last ones
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     std::vector<Edge> kept;  ///< to be put in order
   };
@@ -273,14 +274,14 @@ class KinetoFile {
     edges.last = std::max(edges.last, edge.time);
     if (by_time_)
       edges.kept.push_back(std::move(edge));
-    else
+    else if (!is_out_of_order_)  // else the file is read again
       match(row, edges, std::move(edge));
   }
 
   static bool is_of_gloo(const Edge& edge) { return edge.name.starts_with("gloo:"); }
 
   /// The message of a receive of gloo that begins now: the range of PyTorch around it names it.
-  [[nodiscard]] std::optional<TraceMessage> asked_in(const std::vector<Edge>& open) const {
+  [[nodiscard]] std::optional<TraceMessage> asked_in(const std::deque<Edge>& open) const {
     for (auto at = open.rbegin(); at != open.rend(); ++at)
       if (const auto meaning = names_->meaning(at->name);
           meaning && meaning->message && meaning->message->is_receive)
@@ -294,9 +295,9 @@ class KinetoFile {
            message.is_gradient == is_gradient && (is_gradient || op.kind == OpKind::Forward);
   }
 
-  /// Which of the open ranges ends: the last one with the name, or the last one where the end has none. Several of gloo's may be open at once: then the one for an op
-  /// whose range is open too, else the first.
-  [[nodiscard]] std::vector<Edge>::iterator begin_of(const Edge& end, std::vector<Edge>& open) const {
+  /// The open range that ends: the last one with the name, or the last one if the end has none. Several of gloo's may be open at once: then the
+  /// one for an op whose range is open too, else the first.
+  [[nodiscard]] std::deque<Edge>::iterator begin_of(const Edge& end, std::deque<Edge>& open) const {
     const auto has_name = [&end](const Edge& one) { return end.name.empty() || one.name == end.name; };
     if (!is_of_gloo(end)) {
       const auto last = std::find_if(open.rbegin(), open.rend(), has_name);
@@ -313,10 +314,19 @@ class KinetoFile {
     return std::ranges::find_if(open, has_name);
   }
 
+  /// Ranges that never end would make the search for each end longer: the oldest of too many is given up.
+  void open(Edges& edges, Edge begin) {
+    constexpr std::size_t kMostOpen = 512;
+    edges.open.push_back(std::move(begin));
+    if (edges.open.size() <= kMostOpen) return;
+    edges.open.pop_front();
+    ++out_.num_damaged;
+  }
+
   void match(const KinetoRowName& row, Edges& edges, Edge edge) {
     if (edge.is_begin) {
       if (is_of_gloo(edge)) edge.asked = asked_in(edges.open);
-      return edges.open.push_back(std::move(edge));
+      return open(edges, std::move(edge));
     }
     if (edge.name.empty() && std::ranges::any_of(edges.open, is_of_gloo))
       throw InputError(
