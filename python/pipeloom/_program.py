@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -54,31 +55,48 @@ def _raise(code: int, err: str) -> None:
     raise _CLASSES.get(code, _errors.Error)(last, exit_code=code)
 
 
-def _texts(process: subprocess.Popen[str], text: str | None) -> tuple[list[str], list[threading.Thread]]:
-    """Threads that feed the program and read both of its streams: whatever interrupts the caller, no part of a text gets lost."""
-    texts = ["", ""]
+class _Streams:
+    """Feeds a program and reads both of its streams to their ends. No part of a text gets lost where Ctrl-C interrupts the caller.
 
-    def read(at: int, stream: IO[str]) -> None:
-        with stream:
-            texts[at] = stream.read()
+    Its ends are events: CPython 3.11 takes a thread whose join() was interrupted for one that has ended (threading.py, read 2026-11-29).
+    """
 
-    def write(stream: IO[str]) -> None:
-        with contextlib.suppress(BrokenPipeError), stream:
-            stream.write(text or "")
+    def __init__(self, process: subprocess.Popen[str], text: str | None) -> None:
+        self.out = ""
+        self.err = ""
+        self._ends: list[threading.Event] = []
+        if process.stdout is not None:
+            self._start(self._read, "out", process.stdout)
+        if process.stderr is not None:
+            self._start(self._read, "err", process.stderr)
+        if process.stdin is not None:
+            self._start(self._write, text or "", process.stdin)
 
-    threads = [threading.Thread(target=read, args=(at, stream), daemon=True)
-               for at, stream in enumerate((process.stdout, process.stderr)) if stream is not None]
-    if process.stdin is not None:
-        threads.append(threading.Thread(target=write, args=(process.stdin,), daemon=True))
-    for thread in threads:
-        thread.start()
-    return texts, threads
+    def wait(self) -> None:
+        """Returns when all texts are read and written. After an interruption it may be called again."""
+        for end in self._ends:
+            end.wait()
 
+    def _start(self, work: Callable[[str, IO[str]], None], word: str, stream: IO[str]) -> None:
+        end = threading.Event()
 
-def _wait(process: subprocess.Popen[str], threads: list[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join()
-    process.wait()
+        def run() -> None:
+            try:
+                with stream:
+                    work(word, stream)
+            finally:
+                end.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        self._ends.append(end)
+
+    def _read(self, name: str, stream: IO[str]) -> None:
+        setattr(self, name, stream.read())
+
+    def _write(self, text: str, stream: IO[str]) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            stream.write(text)
+            stream.flush()
 
 
 def call(arguments: list[str], text: str | None = None) -> Answer:
@@ -94,23 +112,22 @@ def call(arguments: list[str], text: str | None = None) -> Answer:
     )
     interrupted = False
     try:
-        texts, threads = _texts(process, text)
+        streams = _Streams(process, text)
         try:
-            _wait(process, threads)
+            streams.wait()
         except KeyboardInterrupt:
             interrupted = True
             process.send_signal(signal.SIGINT)
-            _wait(process, threads)
+            streams.wait()
+        code = process.wait()
     except BaseException:  # no caller waits for the answer any more
         process.kill()
         raise
-    out, err = texts
-    code = process.returncode
-    if interrupted and not out.strip():
+    if interrupted and not streams.out.strip():
         raise KeyboardInterrupt
     if code not in (0, 1) and not interrupted:
-        _raise(code, err)
-    return Answer(code, out, err, interrupted)
+        _raise(code, streams.err)
+    return Answer(code, streams.out, streams.err, interrupted)
 
 
 def ask(arguments: list[str], text: str | None = None) -> tuple[dict[str, Any], Answer]:

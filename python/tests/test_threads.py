@@ -108,6 +108,21 @@ def test_ctrl_c_at_any_moment_is_a_plan_or_an_interruption(after: float) -> None
     assert ended.returncode == 0, ended.stderr
 
 
+def test_ctrl_c_waits_for_the_last_of_a_text(tmp_path: Path) -> None:
+    # A program that ends at once, and whose text comes half a second later: an interrupted wait that is taken for done would miss it.
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\ntrap '(sleep 0.5; echo the best so far) & exit 0' INT\nwhile :; do sleep 0.01; done\n")
+    program.chmod(0o755)
+    ended = interrupted(f"""
+        from pipeloom import _program
+        _program.path = lambda: {str(program)!r}
+        print("begins", flush=True)
+        answer = _program.call([])
+        print(answer.interrupted, answer.out)
+    """)
+    assert ended.stdout.splitlines()[:2] == ["begins", "True the best so far"], ended.stderr
+
+
 def test_ctrl_c_ends_a_simulation() -> None:
     ended = interrupted("""
         import pipeloom as pl
