@@ -65,6 +65,31 @@ TEST_CASE("order proof: one rank, jobs that may be interrupted") {
   CHECK(OneRank().bound(jobs) == 3);
 }
 
+TEST_CASE("order proof: one rank, jobs in lines have the bound of single jobs") {
+  test::Random random(11);
+  OneRank one_rank;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::vector<Ticks>> heads(static_cast<std::size_t>(random.between(1, 7)));
+    std::vector<std::vector<Ticks>> tails(heads.size());
+    std::vector<OneRank::Line> lines;
+    std::vector<OneRank::Job> jobs;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const auto work = static_cast<Ticks>(random.between(0, 6));
+      Ticks head = random.between(0, 40);
+      Ticks tail = random.between(0, 90);
+      for (int count = random.between(1, 8); count > 0; --count) {
+        heads[i].push_back(head);
+        tails[i].push_back(tail);
+        jobs.push_back({head, work, tail});
+        head += random.between(0, 9);
+        tail -= random.between(0, 9);
+      }
+      lines.push_back({heads[i], tails[i], 1, work});
+    }
+    REQUIRE(one_rank.bound(lines) == one_rank.bound(jobs));
+  }
+}
+
 TEST_CASE("order proof: two ranks, one microbatch at a time") {
   // Room for one activation: F0 F1 I1 I0 W0 take 5 before the first rank may begin the next F; the last rank's W runs beside I0. Three times
   // 5 = 15, and no order is shorter: each microbatch holds the first rank's room from its F to its W.

@@ -4,8 +4,7 @@
 // rank, and of microbatches that wait for a free slot.
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
+#include <span>
 
 #include "sim/orders/bounds/one_rank.hpp"
 #include "sim/orders/bounds/parts.hpp"
@@ -13,14 +12,23 @@
 namespace pipeloom::orders {
 namespace {
 
-/// Ops of kind F, I, W of a stage: rows 3 s, 3 s + 1, 3 s + 2.
-struct Times {
-  std::size_t rows = 0;
-  std::vector<Ticks> of;  // [k * rows + row]
+/// Passes of a microbatch on a stage: F, I, W.
+constexpr std::size_t kPasses = 3;
 
-  Times(const Problem& problem, Ticks fill)
-      : rows(3 * problem.stages.size()), of(rows * problem.microbatches, fill) {}
-  Ticks& at(std::size_t stage, std::size_t pass, std::size_t k) { return of[k * rows + 3 * stage + pass]; }
+/// A number for each pass, stage by stage, in each stage microbatch by microbatch.
+struct Times {
+  std::size_t microbatches = 0;
+  std::vector<Ticks> of;  // [(stage * microbatches + k) * kPasses + pass]
+
+  explicit Times(const Problem& problem)
+      : microbatches(problem.microbatches), of(kPasses * problem.stages.size() * microbatches) {}
+  Ticks& at(std::size_t stage, std::size_t pass, std::size_t k) {
+    return of[(stage * microbatches + k) * kPasses + pass];
+  }
+  /// From the first microbatch of a pass to its last, at steps of kPasses.
+  [[nodiscard]] std::span<const Ticks> line(std::size_t stage, std::size_t pass) {
+    return std::span(of).subspan(kPasses * stage * microbatches + pass, kPasses * (microbatches - 1) + 1);
+  }
 };
 
 /// Work of one microbatch on the rank: `up_to` the forwards of its stages up to this one and I (and W) of those from this one on in
@@ -41,8 +49,8 @@ class OneMachine {
       : parts_(parts),
         problem_(parts.problem),
         shares_(problem_.stages.size()),
-        head_(problem_, 0),
-        tail_(problem_, 0) {
+        head_(problem_),
+        tail_(problem_) {
     for (std::size_t rank = 0; rank < problem_.ranks(); ++rank) find_shares(rank);
     for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
       slots_.push_back(std::max<std::size_t>(1, parts_.slots(s)));
@@ -159,16 +167,17 @@ class OneMachine {
     }
   }
 
-  /// The best order of a rank whose ops may be interrupted.
+  /// The best order of a rank whose ops may be interrupted. Both heads and tails take the passes of a stage one after the other. Weights' gradients that
+  /// take no time start where inputs' gradients end, with shorter tails: the bound is the same without them.
   [[nodiscard]] Ticks preempted(std::size_t rank) {
-    std::vector<OneRank::Job> jobs;
-    for (const std::size_t s : problem_.stages_of[rank])
-      for (std::size_t k = 0; k < problem_.microbatches; ++k) {
-        jobs.push_back({head_.at(s, kF, k), work(s).forward, tail_.at(s, kF, k)});
-        jobs.push_back({head_.at(s, kI, k), work(s).input, tail_.at(s, kI, k)});
-        jobs.push_back({head_.at(s, kW, k), work(s).weight, tail_.at(s, kW, k)});
-      }
-    return one_rank_.bound(jobs);
+    lines_.clear();
+    for (const std::size_t s : problem_.stages_of[rank]) {
+      lines_.push_back({head_.line(s, kF), tail_.line(s, kF), kPasses, work(s).forward});
+      lines_.push_back({head_.line(s, kI), tail_.line(s, kI), kPasses, work(s).input});
+      if (work(s).weight > 0)
+        lines_.push_back({head_.line(s, kW), tail_.line(s, kW), kPasses, work(s).weight});
+    }
+    return one_rank_.bound(lines_);
   }
 
   const Parts& parts_;
@@ -180,6 +189,7 @@ class OneMachine {
   Times head_;
   Times tail_;
   OneRank one_rank_;
+  std::vector<OneRank::Line> lines_;
 };
 
 /// No head and no tail is longer than all times one after another.
