@@ -104,7 +104,7 @@ void add_memory(const PlanCandidate& winner, const PlanOptions& options, const L
                               : static_cast<Bytes>(kGigabyte) * memory.parts;
   problem->limit[tight] += more;
   const auto rest = winner.step_time - winner.makespan;
-  const double least = static_cast<double>(bound_on(*problem, winner.run) + rest);
+  const double least = static_cast<double>(bound_on(*problem, winner.run, limits) + rest);
   if (least > (1 - kWorthSaying) * static_cast<double>(winner.step_time)) return;
   const auto found = order_for(*problem, winner, options);
   if (!found) return;

@@ -214,6 +214,7 @@ class CoDesigner {
         !leaves_room(static_cast<double>(orders::best_bound(problem).value)))
       return std::nullopt;
     const auto found = orders::search_order(problem, {{"design", from.order}}, order_search(options_, work));
+    if (!found) return std::nullopt;
     return best_made(
         *found, [&](const orders::Order& order) { return candidate(from.design, problem, order); }, options_);
   }

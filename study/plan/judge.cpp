@@ -12,10 +12,11 @@
 namespace pipeloom::study {
 namespace {
 
-TargetVerdict verdict_for(const Target& target, const PlanCandidate& candidate, const PlanOptions& options) {
-  Deployment deployment = deployment_of(candidate.run, candidate.config, candidate.schedule);
-  deployment.order_file = options.schedule_file;
-  return verdict_of(target, deployment);
+/// How the candidate is told to a target.
+Deployment told(const PlanCandidate& candidate, const PlanOptions& options) {
+  Deployment out = deployment_of(candidate.run, candidate.config, candidate.schedule);
+  out.order_file = options.schedule_file;
+  return out;
 }
 
 /// The candidate with the layers that the target takes.
@@ -31,7 +32,7 @@ PlanCandidate with_layers(const PlanCandidate& candidate, const std::vector<int>
 /// As the target runs it; nothing, and why in `refused`, where it does not.
 std::optional<PlanCandidate> as_run(PlanCandidate candidate, const PlanOptions& options, const Limits& limits,
                                     PlanRejected& refused) {
-  const TargetVerdict verdict = verdict_for(*options.target, candidate, options);
+  const TargetVerdict verdict = verdict_of(*options.target, told(candidate, options));
   refused = {candidate.name, verdict.reason, Refusal::Target};
   if (!verdict.taken()) return std::nullopt;
   if (!verdict.own_layers.empty()) {
@@ -73,13 +74,8 @@ void judge(std::vector<PlanCandidate>& candidates, const PlanOptions& options, c
 }
 
 std::vector<TargetVerdict> verdicts_of(const PlanCandidate& candidate, const PlanOptions& options) {
-  std::vector<TargetVerdict> out;
-  if (options.target != nullptr) {
-    out.push_back(verdict_for(*options.target, candidate, options));
-    return out;
-  }
-  for (const Target& target : targets()) out.push_back(verdict_for(target, candidate, options));
-  return out;
+  const Deployment deployment = told(candidate, options);
+  return verdicts_of(options.target != nullptr ? std::span(options.target, 1) : targets(), deployment);
 }
 
 std::vector<NotTaken> not_taken(const Plan& plan, const PlanOptions& options) {

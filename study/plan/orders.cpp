@@ -77,14 +77,6 @@ std::vector<Bytes> limits_of(const ProblemParts& parts) {
   return schedules::activation_limit(params, parts.placement, parts.memory).bytes;
 }
 
-/// "searched loop v=2, recompute full": the placement, its chunks where there are several, and what the kin's name says behind the schedule.
-std::string searched_name(const PlanCandidate& like) {
-  std::string out = "searched " + like.placement;
-  if (like.chunks > 1 && like.placement != "v") out += fmt::format(" v={}", like.chunks);
-  const std::size_t comma = like.name.find(", ");
-  return comma == std::string::npos ? out : out + like.name.substr(comma);
-}
-
 /// "25.0, bound 24.75, gap 1.0 %".
 std::string progress_text(const orders::SearchProgress& now, TimeUnit unit) {
   if (now.value == kMaxTicks) return "";
@@ -284,6 +276,7 @@ class FamilySearch {
   std::vector<PlanCandidate> run(std::vector<Family> families, double seconds) {
     std::vector<Searched> all;
     for (Family& family : families) {
+      if (limits_.stop && limits_.stop()) throw Stopped();
       const Ticks bound = bound_of(family);
       Searched one{.kin = std::move(family), .bound = bound, .levels = {{orders::kNoLimit, bound}}};
       if (may_win(one)) all.push_back(std::move(one));
@@ -342,7 +335,7 @@ class FamilySearch {
       if (bounds_searched_orders(one->run)) makespan = std::max(makespan, one->bound.value);
     const PlanCandidate& like = *kin.front();
     if (const auto problem = problem_of(like.run))
-      makespan = std::max(makespan, bound_on(*problem, like.run));
+      makespan = std::max(makespan, bound_on(*problem, like.run, limits_));
     return makespan + time_of(like) - like.makespan;  // the optimizer is the same for all orders
   }
 
@@ -387,7 +380,7 @@ class FamilySearch {
     if (!problem) return;
     for (const Bytes most : orders::tighter_limits(*problem, kTighter)) {
       orders::tighten(*problem, most);
-      const Ticks bound = bound_on(*problem, like.run) + time_of(like) - like.makespan;
+      const Ticks bound = bound_on(*problem, like.run, limits_) + time_of(like) - like.makespan;
       one.levels.push_back({most, std::max(bound, one.bound)});
     }
   }
@@ -426,6 +419,13 @@ std::optional<PlanCandidate> best_among(const One& first, const std::vector<One>
 }
 
 }  // namespace
+
+std::string searched_name(const PlanCandidate& like) {
+  std::string out = "searched " + like.placement;
+  if (like.chunks > 1 && like.placement != "v") out += fmt::format(" v={}", like.chunks);
+  const std::size_t comma = like.name.find(", ");
+  return comma == std::string::npos ? out : out + like.name.substr(comma);
+}
 
 std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                               const PlanCandidate& candidate) {
@@ -485,12 +485,12 @@ std::optional<orders::Problem> problem_of(const Run& run, bool pairs) {
                      run.effective->step.rule, recomputed_stages(schedule), offload, pairs});
 }
 
-Ticks bound_on(const orders::Problem& problem, const Run& like) {
+Ticks bound_on(const orders::Problem& problem, const Run& like, const Limits& limits) {
   const Costs& costs = *like.costs;
   const bool is_plain = like.effective->step.rule == StepRule::Barrier && !like.program_run &&
                         costs.microbatch_scale.empty() && costs.per_op.empty() && !makes_pairs(costs);
   if (!is_plain || problem.needs_entries()) return 0;
-  return orders::best_bound(problem).value;
+  return orders::best_bound(problem, kMaxTicks, limits.stop).value;
 }
 
 std::int64_t search_work(double seconds, int threads) {

@@ -32,8 +32,8 @@ struct ProblemParts {
 [[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
 
 /// What no order of the problem is shorter than, in a run like this one; 0 where the problem's times or ops are not all of the run's: pairs, copies,
-/// forwards that run again, durations of single microbatches, steps that need not wait for each other.
-[[nodiscard]] Ticks bound_on(const orders::Problem& problem, const Run& like);
+/// forwards that run again, durations of single microbatches, steps that need not wait for each other. Less where `limits` stop it.
+[[nodiscard]] Ticks bound_on(const orders::Problem& problem, const Run& like, const Limits& limits);
 
 /// Words that a candidate's ranks run, and when its reloads are issued; nothing where they are not the problem's (orders::order_of).
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
@@ -56,6 +56,9 @@ using MakeEntryCandidate = std::function<std::optional<PlanCandidate>(const orde
 [[nodiscard]] std::optional<PlanCandidate> best_made(const orders::FoundEntries& found,
                                                      const MakeEntryCandidate& make,
                                                      const PlanOptions& options);
+
+/// "searched loop v=2, recompute full": the placement, its chunks where there are several, and what the candidate's name says after the schedule.
+[[nodiscard]] std::string searched_name(const PlanCandidate& like);
 
 /// Candidates between which orders can be carried over: on one placement with the same memory and layers.
 using Family = std::vector<const PlanCandidate*>;

@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "sim/base/text_tools.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "study/estimate/balance.hpp"
@@ -46,12 +42,12 @@ constexpr std::size_t kRelieved = 16;
 constexpr double kCounts = 6;
 /// Of the steps that are as good as the best, so many on different stages are held in less.
 constexpr std::size_t kSqueezed = 2;
+/// Seconds that a search for an order takes at least, per op: bounds, a few orders of published schedules, and the simulation of what is found.
+constexpr double kSearchPerOp = 0.3e-6;
 /// Parts of what is left of the budget that orders on the ranks of candidates are searched for: where schedules vary, designs are sought too, in as
 /// much time, and published orders leave little to find.
 constexpr double kOrdersAlone = 0.5;
 constexpr double kOrdersAmongOthers = 0.25;
-/// Characters of a name that may say its layers.
-constexpr std::size_t kLongestLayers = 48;
 
 class Planner {
  public:
@@ -283,12 +279,39 @@ class Planner {
   /// Candidates between which orders can be carried over: on one placement with the same memory and layers.
   using Kin = std::tuple<std::string, int, std::string, std::vector<int>>;
 
+  /// Seconds that searching for an order on the candidate's stages takes at least.
+  [[nodiscard]] double least_search(const PlanCandidate& one) const {
+    const Schedule& schedule = *one.run.schedule;
+    constexpr double kPasses = 3;  // F, I and W
+    return kSearchPerOp * kPasses * schedule.stages() * schedule.microbatches();
+  }
+
+  /// True if the budget has room for a search on the candidate's stages.
+  [[nodiscard]] bool may_search(const PlanCandidate& one) const {
+    return is_searchable(*one.run.schedule) && least_search(one) <= budget_.left();
+  }
+
+  /// Says on which stages no orders are searched for, as that takes more than is left.
+  void say_unsearched(const PlanCandidate& one) {
+    const std::string name = searched_name(one);
+    const auto is_said = [&](const PlanRejected& other) { return other.name == name; };
+    if (std::ranges::any_of(plan_.rejected, is_said)) return;
+    plan_.rejected.push_back({name,
+                              fmt::format("not tried: a search takes {:.2g} s at least, and {:.2g} s of the "
+                                          "budget are left; give a larger --budget",
+                                          least_search(one), budget_.left()),
+                              Refusal::NotTried});
+  }
+
   void add_searched() {
     if (options_.target != nullptr && options_.target->files == FilePlacements::None) return;
     std::map<Kin, Family> families;
     const auto add = [&](const PlanCandidate& candidate, const std::string& memory_of) {
-      if (is_searchable(*candidate.run.schedule))
+      if (!is_searchable(*candidate.run.schedule)) return;
+      if (may_search(candidate))
         families[{candidate.placement, candidate.chunks, memory_of, candidate.layers}].push_back(&candidate);
+      else
+        say_unsearched(candidate);
     };
     for (const PlanCandidate& candidate : plan_.candidates) add(candidate, names_[candidate.name]);
     for (const auto& [candidate, memory_of] : over_) add(candidate, memory_of);
@@ -299,11 +322,16 @@ class Planner {
                                                     share * budget_.left(), plan_.warnings))
       plan_.candidates.push_back(std::move(found));
     std::vector<const PlanCandidate*> over;
-    for (const auto& [candidate, memory_of] : over_) over.push_back(&candidate);
+    for (const auto& [candidate, memory_of] : over_)
+      if (may_search(candidate)) over.push_back(&candidate);
+    const std::vector<const PlanCandidate*> candidates = best_first();
+    const auto best =
+        std::ranges::find_if(candidates, [](const auto* one) { return is_searchable(*one->run.schedule); });
+    if (best != candidates.end() && !may_search(**best)) return;
     PlanOptions rest = options_;
     rest.seconds = 2 * kOrdersAmongOthers * budget_.left();
-    if (auto best = codesigned_candidate(best_first(), over, rest, limits_))
-      plan_.candidates.push_back(std::move(*best));
+    if (auto found = codesigned_candidate(candidates, over, rest, limits_))
+      plan_.candidates.push_back(std::move(*found));
   }
 
   /// Of the steps that are as good as the best, orders that hold less.
@@ -331,10 +359,9 @@ class Planner {
     const std::vector<const PlanCandidate*> best = best_first();
     for (const PlanCandidate* one : best) {
       if (!is_same(*one, *best.front(), options_.objective) || out.size() == kSqueezed) break;
-      if (is_searchable(*one->run.schedule) && published.erase(kin_of(*one)) > 0) out.push_back(one);
+      if (may_search(*one) && published.erase(kin_of(*one)) > 0) out.push_back(one);
     }
-    const auto first =
-        std::ranges::find_if(best, [](const auto* one) { return is_searchable(*one->run.schedule); });
+    const auto first = std::ranges::find_if(best, [this](const auto* one) { return may_search(*one); });
     if (out.empty() && first != best.end()) out.push_back(*first);
     return out;
   }
@@ -354,8 +381,10 @@ class Planner {
 
   void add_advice() {
     if (plan_.candidates.empty() || is_ended()) return;
+    PlanOptions asked = options_;
+    if (!may_search(plan_.candidates.front())) asked.vary.drop(Vary::Order);
     try {
-      plan_.advice = advice_of(plan_, options_, limits_);
+      plan_.advice = advice_of(plan_, asked, limits_);
     } catch (const Stopped&) {
       return;  // nobody waits for it any more
     }
@@ -389,39 +418,14 @@ class Planner {
     judge_all();
     measure_peaks();
     std::ranges::stable_sort(plan_.candidates, {}, [](const PlanCandidate& c) { return c.step_time; });
-    tell_apart();
+    tell_apart(plan_.candidates);
     find_p95();
     rank(plan_.candidates, options_.objective);
     find_baseline_among();
     if (!options_.runs_now) plan_.baseline.reset();
-    find_changes();
-    find_front();
+    find_changes(plan_);
+    find_front(plan_);
     say_how_to_run();
-  }
-
-  void find_changes() {
-    const PlanCandidate* other = compared_with(plan_);
-    if (other == nullptr) return;
-    const auto step = static_cast<double>(other->step_time);
-    const auto compare = [&](PlanCandidate& one) {
-      one.change = static_cast<double>(one.step_time) / step - 1;
-    };
-    std::ranges::for_each(plan_.candidates, compare);
-    std::ranges::for_each(plan_.over, compare);
-    if (plan_.baseline) compare(*plan_.baseline);
-  }
-
-  /// Names that several candidates have say how these differ.
-  void tell_apart() {
-    std::map<std::string, int> uses;
-    for (const PlanCandidate& candidate : plan_.candidates) ++uses[candidate.name];
-    for (PlanCandidate& candidate : plan_.candidates)
-      if (uses[candidate.name] > 1 && !candidate.layers.empty())
-        candidate.name +=
-            shortened(fmt::format(", layers {}", fmt::join(candidate.layers, ",")), kLongestLayers);
-    uses.clear();
-    for (PlanCandidate& candidate : plan_.candidates)
-      if (const int use = ++uses[candidate.name]; use > 1) candidate.name += fmt::format(" ({})", use);
   }
 
   void find_baseline_among() {
@@ -441,19 +445,6 @@ class Planner {
       } catch (const InputError& error) {
         plan_.warnings.push_back(candidate.name + ": no p95: " + error.what());
       }
-    }
-  }
-
-  void find_front() {
-    std::vector<std::size_t> all(plan_.candidates.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    const auto& of = plan_.candidates;
-    std::ranges::stable_sort(all, {}, [&](std::size_t i) { return std::pair(of[i].step_time, of[i].peak); });
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::size_t i : all) {
-      if (of[i].peak >= least) continue;
-      least = of[i].peak;
-      plan_.pareto.push_back(i);
     }
   }
 

@@ -48,6 +48,7 @@ inline constexpr int kVaries = 8;
 class VarySet {
  public:
   constexpr void add(Vary vary) { bits_ |= 1U << static_cast<unsigned>(vary); }
+  constexpr void drop(Vary vary) { bits_ &= ~(1U << static_cast<unsigned>(vary)); }
   [[nodiscard]] constexpr bool has(Vary vary) const {
     return (bits_ >> static_cast<unsigned>(vary) & 1U) != 0;
   }

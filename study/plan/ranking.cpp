@@ -1,12 +1,17 @@
 #include "study/plan/ranking.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/text_tools.hpp"
 #include "study/plan/candidates.hpp"
 
 namespace pipeloom::study {
@@ -30,6 +35,9 @@ const PlanCandidate* best_of(const Plan& plan, std::string_view schedule) {
     if (one.schedule == schedule && (out == nullptr || one.step_time < out->step_time)) out = &one;
   return out;
 }
+
+/// Characters of a name that may say its layers.
+constexpr std::size_t kLongestLayers = 48;
 
 }  // namespace
 
@@ -97,6 +105,43 @@ const PlanCandidate* cheap_neighbour(const Plan& plan) {
     if (out == nullptr || one.step_time < out->step_time) out = &one;
   }
   return out;
+}
+
+void tell_apart(std::vector<PlanCandidate>& candidates) {
+  std::map<std::string, int> uses;
+  for (const PlanCandidate& candidate : candidates) ++uses[candidate.name];
+  for (PlanCandidate& candidate : candidates)
+    if (uses[candidate.name] > 1 && !candidate.layers.empty())
+      candidate.name +=
+          shortened(fmt::format(", layers {}", fmt::join(candidate.layers, ",")), kLongestLayers);
+  uses.clear();
+  for (PlanCandidate& candidate : candidates)
+    if (const int use = ++uses[candidate.name]; use > 1) candidate.name += fmt::format(" ({})", use);
+}
+
+void find_changes(Plan& plan) {
+  const PlanCandidate* other = compared_with(plan);
+  if (other == nullptr) return;
+  const auto step = static_cast<double>(other->step_time);
+  const auto compare = [&](PlanCandidate& one) {
+    one.change = static_cast<double>(one.step_time) / step - 1;
+  };
+  std::ranges::for_each(plan.candidates, compare);
+  std::ranges::for_each(plan.over, compare);
+  if (plan.baseline) compare(*plan.baseline);
+}
+
+void find_front(Plan& plan) {
+  const std::vector<PlanCandidate>& of = plan.candidates;
+  std::vector<std::size_t> all(of.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::ranges::stable_sort(all, {}, [&](std::size_t i) { return std::pair(of[i].step_time, of[i].peak); });
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::size_t i : all) {
+    if (of[i].peak >= least) continue;
+    least = of[i].peak;
+    plan.pareto.push_back(i);
+  }
 }
 
 std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options) {

@@ -38,6 +38,13 @@ void rank(std::vector<PlanCandidate>& candidates, PlanObjective objective);
 inline constexpr double kNeighbour = 0.01;
 inline constexpr double kLighter = 0.05;
 
+/// Names that several candidates have say their layers, or a number.
+void tell_apart(std::vector<PlanCandidate>& candidates);
+/// Sets PlanCandidate::change of all.
+void find_changes(Plan& plan);
+/// Sets Plan::pareto.
+void find_front(Plan& plan);
+
 /// The step that is not passed in 95 of 100 runs under noise. Nothing for runs that noise cannot be drawn for: with recomputation.
 [[nodiscard]] std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options);
 

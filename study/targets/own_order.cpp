@@ -90,7 +90,17 @@ const OwnOrder* word_for(const Target& target, const std::string& schedule) {
 
 }  // namespace
 
-std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deployment) {
+bool ComparedOrders::is_planned(const schedules::Generator& generator, const Params& params) {
+  const auto known = std::ranges::find_if(
+      compared_, [&](const Compared& one) { return one.generator == &generator && one.params == params; });
+  if (known != compared_.end()) return known->is_planned;
+  const bool is_planned = is_order_of(schedules::make(generator, params), *planned_);
+  compared_.push_back({&generator, params, is_planned});
+  return is_planned;
+}
+
+std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deployment,
+                                   ComparedOrders& compared) {
   const Schedule& planned = *deployment.order;
   for (const OwnOrder& own : target.orders) {
     Params params = params_of(deployment, target);
@@ -99,7 +109,7 @@ std::optional<RunsAs> own_order_of(const Target& target, const Deployment& deplo
       continue;
     const schedules::Generator& generator = *schedules::find(own.alias).generator;
     if (generator.placement(params) != planned.placement()) continue;
-    if (!is_order_of(schedules::make(generator, params), planned)) continue;
+    if (!compared.is_planned(generator, params)) continue;
     const auto& groups = params.options.group_size;
     return RunsAs{&own, target.block == Block::Megatron && groups ? groups->largest() : 0};
   }

@@ -8,6 +8,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/model/trainable.hpp"
 #include "study/targets/blocks.hpp"
+#include "study/targets/own_order.hpp"
 #include "study/targets/refusals.hpp"
 #include "study/text/table.hpp"
 
@@ -55,11 +56,9 @@ std::string comment(const std::string& text, std::size_t width) {
   return out;
 }
 
-}  // namespace
-
-TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
+TargetVerdict verdict_of(const Target& target, const Deployment& deployment, ComparedOrders& compared) {
   TargetVerdict out{.target = &target};
-  const std::optional<RunsAs> runs = own_order_of(target, deployment);
+  const std::optional<RunsAs> runs = own_order_of(target, deployment, compared);
   out.reason = first_refusal(target, deployment, runs);
   if (!out.taken()) return out;
   const LayersTold layers = layers_told(target, deployment);
@@ -76,6 +75,20 @@ TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
   if (!model::trains_all(deployment.split.trainable))
     out.to_run.needs.emplace_back(
         "weights are frozen, and adapters added, by your own code: nothing here says so");
+  return out;
+}
+
+}  // namespace
+
+TargetVerdict verdict_of(const Target& target, const Deployment& deployment) {
+  ComparedOrders compared(*deployment.order);
+  return verdict_of(target, deployment, compared);
+}
+
+std::vector<TargetVerdict> verdicts_of(std::span<const Target> targets, const Deployment& deployment) {
+  ComparedOrders compared(*deployment.order);
+  std::vector<TargetVerdict> out;
+  for (const Target& target : targets) out.push_back(verdict_of(target, deployment, compared));
   return out;
 }
 

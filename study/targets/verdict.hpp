@@ -44,6 +44,9 @@ struct TargetVerdict {
 /// An own order of the target is named only where that order is the planned one op by op; else the order comes from a file, where the target takes
 /// one. O(ops) for each own order with that number of stages per rank.
 [[nodiscard]] TargetVerdict verdict_of(const Target& target, const Deployment& deployment);
+/// The same of several targets, which share the orders that are made: [target].
+[[nodiscard]] std::vector<TargetVerdict> verdicts_of(std::span<const Target> targets,
+                                                     const Deployment& deployment);
 
 /// For each target that takes the plan, its text under its name, indented, with its needs; for the others why not.
 [[nodiscard]] std::string to_run_page(std::span<const TargetVerdict> verdicts, int width);

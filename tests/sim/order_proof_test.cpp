@@ -77,7 +77,7 @@ TEST_CASE("order proof: one rank, jobs in lines have the bound of single jobs") 
       const auto work = static_cast<Ticks>(random.between(0, 6));
       Ticks head = random.between(0, 40);
       Ticks tail = random.between(0, 90);
-      for (int count = random.between(1, 8); count > 0; --count) {
+      for (auto count = random.between(1, 8); count > 0; --count) {
         heads[i].push_back(head);
         tails[i].push_back(tail);
         jobs.push_back({head, work, tail});

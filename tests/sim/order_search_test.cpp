@@ -332,17 +332,32 @@ TEST_CASE("A stopped search gives what it has", "[orders]") {
   const Placement placement = Placement::wave(6, 2);
   const Problem problem = make_problem(placement, 40, uniform_terms(placement, {.delay = 1}),
                                        {8, 8, 8, 8, 8, 8}, Objective::Window);
-  int asked = 0;
+  int asked = 0;  // once there is an order
   SearchOptions options{.work = 2'000'000'000};
   options.progress = [&](const SearchProgress& progress) {
-    ++asked;
     CHECK(progress.value >= progress.bound);
-    return false;
+    asked += progress.value < kMaxTicks ? 1 : 0;
+    return asked == 0;
   };
   const auto found = search_order(problem, {}, options);
   REQUIRE(found);
   CHECK(asked == 1);
   CHECK(keeps_limits(problem, found->order));
+}
+
+TEST_CASE("A search that is stopped before its first order gives nothing", "[orders]") {
+  const Placement placement = Placement::wave(6, 2);
+  const Problem problem =
+      make_problem(placement, 4000, uniform_terms(placement, {.delay = 1}), {}, Objective::Makespan);
+  int asked = 0;
+  SearchOptions options{.work = 2'000'000'000};
+  options.progress = [&](const SearchProgress& progress) {
+    CHECK(progress.value == kMaxTicks);
+    ++asked;
+    return false;
+  };
+  CHECK_FALSE(search_order(problem, {}, options));
+  CHECK(asked == 1);  // before the one-machine bound, which takes as long as an order
 }
 
 TEST_CASE("Moves time what they change as a whole playback does, and can be undone", "[orders]") {

@@ -57,10 +57,11 @@ class OneMachine {
       delay_.push_back(parts_.slot_delay(s));
       young_.push_back(std::max<std::size_t>(1, parts_.young(s)));
     }
-    for (std::size_t k = 0; k < problem_.microbatches; ++k) find_heads(k);
-    for (std::size_t k = problem_.microbatches; k-- > 0;) find_tails(k);
+    for (std::size_t k = 0; k < problem_.microbatches && goes_on(k); ++k) find_heads(k);
+    for (std::size_t k = problem_.microbatches; k-- > 0 && goes_on(k);) find_tails(k);
   }
 
+  /// 0 where it was stopped before the first rank.
   Wide best() {
     Wide best = 0;
     for (std::size_t rank = 0; rank < problem_.ranks() && !parts_.is_stopped(); ++rank)
@@ -72,6 +73,11 @@ class OneMachine {
   static constexpr std::size_t kF = 0;
   static constexpr std::size_t kI = 1;
   static constexpr std::size_t kW = 2;
+  /// Asked before microbatch k.
+  [[nodiscard]] bool goes_on(std::size_t k) const {
+    constexpr std::size_t kBetween = 64;
+    return k % kBetween != 0 || !parts_.is_stopped();
+  }
   [[nodiscard]] const StageWork& work(std::size_t stage) const { return problem_.stages[stage]; }
   [[nodiscard]] static Ticks times(std::size_t count, Ticks work) { return static_cast<Ticks>(count) * work; }
 

@@ -190,10 +190,13 @@ std::vector<std::vector<Policy>> first_policies(const Problem& problem) {
   return out;
 }
 
+std::int64_t play_cost(const Problem& problem) {
+  return static_cast<std::int64_t>(3 * problem.num_ops());
+}
+
 RankedPolicy search_policies(const Problem& problem, const RankedPolicy& first, Chain& chain) {
   Player player(problem);
-  const auto cost =
-      static_cast<std::int64_t>(3 * problem.num_ops());  // a play takes about as long as three timings
+  const std::int64_t cost = play_cost(problem);
   const std::vector<Ticks> trips = round_trips(problem);
   RankedPolicy best = first;
   RankedPolicy now = first;

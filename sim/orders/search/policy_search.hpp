@@ -14,6 +14,9 @@ namespace pipeloom::orders {
 /// limit out; and where a limit holds no full warm-up, levels (<sim/orders/search/levels.hpp>).
 [[nodiscard]] std::vector<std::vector<Policy>> first_policies(const Problem& problem);
 
+/// Work of playing a policy once, in ops that are timed: about three timings of the problem.
+[[nodiscard]] std::int64_t play_cost(const Problem& problem);
+
 /// Changes one policy at random, keeping better ones and, the earlier the likelier, worse ones. Gives the best of those that it met,
 /// `most` at most, best first.
 struct RankedPolicy {

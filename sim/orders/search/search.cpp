@@ -58,7 +58,7 @@ class Search {
         shares_(problem.stages.size() > problem.ranks() ? kSeveralStages : kOneStage) {}
 
   std::optional<FoundOrder> run(const std::vector<StartOrder>& starts) {
-    found_.bound = best_bound(problem_);
+    found_.bound = best_bound(problem_, kMaxTicks, [this] { return is_told_to_stop(); });
     take_starts(starts);
     if (!done()) take_blocks();
     if (!done()) take_policies();
@@ -105,6 +105,7 @@ class Search {
 
   void take_starts(const std::vector<StartOrder>& starts) {
     for (const StartOrder& start : starts) {
+      if (is_told_to_stop()) return;
       if (!keeps_limits(problem_, start.order)) continue;
       if (const auto value = value_of(problem_, start.order)) take(start.order, *value, start.name);
     }
@@ -141,14 +142,23 @@ class Search {
     return value;
   }
 
+  /// Policies of each family that may be played: as many as come to the work of the chains, one at least.
+  [[nodiscard]] std::size_t plays(std::size_t families) const {
+    const auto cost = play_cost(problem_) * static_cast<std::int64_t>(families);
+    return static_cast<std::size_t>(
+        std::max<std::int64_t>(1, work_of(static_cast<double>(kChains)) / std::max<std::int64_t>(1, cost)));
+  }
+
   void take_policies() {
     Player player(problem_);
     std::vector<std::vector<RankedPolicy>> families;
-    for (std::vector<Policy>& family : first_policies(problem_)) {
+    std::vector<std::vector<Policy>> first = first_policies(problem_);
+    const std::size_t most = plays(first.size());
+    for (std::vector<Policy>& family : first) {
       families.emplace_back();
+      family.resize(std::min(family.size(), most));
       for (Policy& policy : family) {
-        ask(spent_ / shares_.all());
-        if (stopped_) return;
+        if (is_told_to_stop()) return;
         const auto value = play(player, policy);
         if (!value) continue;
         families.back().push_back({std::move(policy), *value, player.mean_lateness()});
@@ -268,6 +278,11 @@ class Search {
   /// Asks the caller whether to go on, with the share of the work that is done.
   void ask(double done) {
     if (options_.progress && !options_.progress({found_.value, found_.bound.value, done})) stopped_ = true;
+  }
+
+  bool is_told_to_stop() {
+    if (!stopped_) ask(spent_ / shares_.all());
+    return stopped_;
   }
 
   const Problem& problem_;

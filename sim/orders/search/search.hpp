@@ -63,7 +63,7 @@ struct FoundOrder {
   }
 };
 
-/// The best order found; nothing where a limit does not hold one microbatch. Starts that hang or break a limit are passed over.
+/// The best order found; nothing where a limit does not hold one microbatch, and where `progress` ends it before the first order. Starts that hang or break a limit are passed over.
 [[nodiscard]] std::optional<FoundOrder> search_order(const Problem& problem,
                                                      const std::vector<StartOrder>& starts,
                                                      const SearchOptions& options);
