@@ -428,6 +428,22 @@ TEST_CASE("advice says what a simulation says") {
   CHECK(more == 1);
 }
 
+TEST_CASE("a plan searches for no orders on stages where that takes more than is left of its budget") {
+  // 96 ops on the stages of 1F1B, 0.3 us each: 29 us at least, of a budget of 20.
+  PlanOptions unhurried = options();
+  unhurried.vary = {};
+  unhurried.vary.add(Vary::Order);
+  PlanOptions hurried = unhurried;
+  hurried.seconds = 20e-6;
+  const Plan plan = plan_of(small(), hurried);
+  CHECK(std::ranges::none_of(plan.candidates, &PlanCandidate::searched));
+  const auto said = std::ranges::find(plan.rejected, "searched linear", &study::PlanRejected::name);
+  REQUIRE(said != plan.rejected.end());
+  CHECK(said->refusal == study::Refusal::NotTried);
+  CHECK(said->why.starts_with("not tried: a search takes 2.9e-05 s at least"));
+  CHECK(std::ranges::any_of(plan_of(small(), unhurried).candidates, &PlanCandidate::searched));
+}
+
 TEST_CASE("a plan that is ended at once has what runs now, and says what was not tried") {
   PlanOptions asked = options();
   asked.progress = [](const std::string&, const std::string&) { return false; };

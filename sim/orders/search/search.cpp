@@ -142,7 +142,7 @@ class Search {
     return value;
   }
 
-  /// Policies of each family that may be played: as many as come to the work of the chains, one at least.
+  /// Policies of each family that may be played: as many as the work of the chains allows, one at least.
   [[nodiscard]] std::size_t plays(std::size_t families) const {
     const auto cost = play_cost(problem_) * static_cast<std::int64_t>(families);
     return static_cast<std::size_t>(
