@@ -14,8 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/io/formats/timeline_reader.hpp"
-#include "sim/io/formats/timeline_rows.hpp"
 #include "study/calibrate/calibrate.hpp"
 #include "study/explain/robust.hpp"
 #include "study/run/evaluate.hpp"
@@ -148,23 +146,8 @@ struct CostsOff {
   double mean = 0;    ///< than their mean
 };
 
-/// The timeline as its file would be read: queues are in the order that ran, which a planted order is not.
-Timeline as_read(const Timeline& measured) {
-  const Schedule& schedule = *measured.schedule;
-  io::TimelineRows rows;
-  rows.unit = measured.unit;
-  for (int step = 0; step < measured.steps; ++step)
-    for (std::size_t i = 0; i < schedule.num_ops(); ++i)
-      rows.rows.push_back({.op = schedule.ops()[i],
-                           .start = measured.start_of(i, step),
-                           .end = measured.end_of(i, step),
-                           .rank = schedule.rank_of_op(i).value(),
-                           .step = step});
-  return io::timeline_of(std::move(rows), "measured").timeline;
-}
-
 CostsOff costs_off(const test::PlantedRun& run_of) {
-  const Timeline measured = as_read(run_of.measured);
+  const Timeline measured = test::as_read(run_of.measured);
   const study::calibrate::Calibration calibration = study::calibrate::calibrate(measured);
   const study::calibrate::Measurements& found = calibration.measured;
   io::Config config;

@@ -51,6 +51,7 @@ Ticks Costs::overlapped(const GroupSum& group) const {
 }
 
 Ticks Costs::parts_duration(std::span<const Part> parts, std::size_t first) const {
+  if (parts.size() > 1 && !per_group.empty()) return per_group[first];
   GroupSum group;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto [kind, slot] = parts[i];
@@ -60,6 +61,7 @@ Ticks Costs::parts_duration(std::span<const Part> parts, std::size_t first) cons
 }
 
 Ticks Costs::entry_duration(const Schedule& schedule, std::size_t first, std::size_t last) const {
+  if (last - first > 1 && !per_group.empty()) return per_group[first];
   GroupSum group;
   for (std::size_t i = first; i < last; ++i) {
     const Op op = schedule.ops()[i];

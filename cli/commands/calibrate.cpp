@@ -177,23 +177,30 @@ std::string op_table(const Calibration& calibration, TimeUnit unit, bool colour)
   return "\n" + table.text(colour);
 }
 
-std::string row_text(const cost::CostRow& row, TimeUnit unit) {
-  std::string out = row.kind ? fmt::format("{}", letter_of(*row.kind)) : std::string("all");
+/// `before`: what of its time passes before the op begins.
+std::string row_text(const cost::CostRow& row, Ticks before, TimeUnit unit) {
+  std::string out = row.kind ? fmt::format("{}{}", row.of_group ? "overlapped " : "", letter_of(*row.kind))
+                             : std::string("all");
   if (row.stage) out += fmt::format(" of stage {}", *row.stage);
   if (row.microbatch) out += fmt::format(", microbatch {}", *row.microbatch);
   if (row.slice) out += fmt::format(", slice {}", *row.slice);
-  return row.is_factor ? fmt::format("{}: {:.4g} times", out,
-                                     static_cast<double>(row.number) / static_cast<double>(kUnitScale))
-                       : fmt::format("{}: {}", out, time_text(row.number, unit));
+  if (row.is_factor)
+    return fmt::format("{}: {:.4g} times", out,
+                       static_cast<double>(row.number) / static_cast<double>(kUnitScale));
+  out += ": " + time_text(row.number, unit);
+  if (before > 0) out += fmt::format(", of which {} before it begins", time_text(before, unit));
+  return out;
 }
 
 std::string exception_lines(const Calibration& calibration, TimeUnit unit, bool all) {
   const auto& rows = calibration.measured.single.rows;
+  const auto& before = calibration.measured.single.before;
   if (rows.empty()) return "";
   constexpr std::size_t kShown = 6;
   const std::size_t shown = all ? rows.size() : std::min(rows.size(), kShown);
   std::string out = fmt::format("\n{} of single ops:\n", count_text(rows.size(), "exception"));
-  for (std::size_t i = 0; i < shown; ++i) out += "  " + row_text(rows[i], unit) + "\n";
+  for (std::size_t i = 0; i < shown; ++i)
+    out += "  " + row_text(rows[i], before.empty() ? 0 : before[i], unit) + "\n";
   if (shown < rows.size()) out += fmt::format("  and {} more (-v)\n", rows.size() - shown);
   return out;
 }

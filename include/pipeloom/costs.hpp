@@ -81,6 +81,9 @@ struct Costs {
   /// Duration of each op when it runs alone, `entry` included, in place of the tables', [op index]; empty: the tables hold. Made for
   /// one schedule and right for that one only; simulate() makes it where it is needed.
   std::vector<Ticks> per_op;
+  /// Duration of each overlapped group, `entry` included, in place of the overlap rule's, [index of its first op]; empty: the rule holds.
+  /// Made together with per_op, where OpCost::of_group names groups.
+  std::vector<Ticks> per_group;
 
   /// The duration of op index i of `schedule` when it runs alone.
   [[nodiscard]] Ticks op_duration(const Schedule& schedule, std::size_t i) const {
@@ -216,6 +219,9 @@ struct OpCost {
   Ticks duration = 0;
   /// Instead of `duration`: a factor of Costs::duration.
   std::optional<Scale> factor = {};
+  /// `duration` is that of the overlapped groups whose forwards are named, in place of Overlap's, and no op's own. REQUIRES: the rule Explicit;
+  /// no factor and no slice.
+  bool of_group = false;
 };
 
 /// Everything that is known of a placement before an order is. Shapes: by slot, as in Costs and MemoryModel.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace pipeloom::cost {
 namespace {
@@ -18,12 +19,17 @@ class SaidOfOps {
     const auto slots = static_cast<std::size_t>(placement.slots());
     for (auto& by_slot : own_) by_slot.resize(slots);
     for (auto& by_slot : half_) by_slot.resize(slots);
+    group_.resize(slots);
   }
 
   void add(const OpCost& cost) {
     for (Slot slot{0}; slot < Slot(placement_.slots()); ++slot) {
       if (cost.stage && *cost.stage != placement_.stage_of(slot)) continue;
       if (cost.rank && *cost.rank != placement_.rank_of(slot)) continue;
+      if (cost.of_group) {
+        fill(group_[slot.at()], cost, [&](int /*slice*/) { return cost.duration; });
+        continue;
+      }
       for (const OpKind kind : kAllOpKinds)
         if (cost.kinds.has(kind)) add(cost, index_of(kind), slot.at());
     }
@@ -38,6 +44,12 @@ class SaidOfOps {
     }
     if (kind != kBackward) return table;
     return std::max<Ticks>(0, table + change_of(kInputHalf, slot, unit) + change_of(kWeightHalf, slot, unit));
+  }
+
+  /// Of the group whose forward this is; nothing where no row names it.
+  [[nodiscard]] std::optional<Ticks> group(std::size_t slot, std::size_t unit) const {
+    const Ticks said = at(group_[slot], unit);
+    return said == kNothing ? std::nullopt : std::optional(said);
   }
 
  private:
@@ -106,12 +118,31 @@ class SaidOfOps {
   int slices_;
   std::array<std::vector<Cells>, kOpKinds> own_;  // [kind][slot][unit]
   std::array<std::vector<Cells>, 2> half_;        // the stated times of B, as they apply to its I and W
+  std::vector<Cells> group_;                      // [slot][unit] of the forward
 };
+
+/// Times of all groups, as the rows say and the overlap rule of `costs`, which have per_op.
+std::vector<Ticks> group_times(const Costs& costs, const SaidOfOps& said, const Schedule& schedule) {
+  std::vector<Ticks> times(schedule.num_ops(), 0);
+  const auto ops = schedule.ops();
+  for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
+    if (last - first < 2) return;
+    times[first] = costs.entry_duration(schedule, first, last);
+    const auto is_forward = [](Op op) { return op.kind() == OpKind::Forward; };
+    const auto parts = ops.subspan(first, last - first);
+    if (std::ranges::count_if(parts, is_forward) != 1) return;
+    const Op forward = *std::ranges::find_if(parts, is_forward);
+    if (const auto own = said.group(schedule.slot_of(forward).at(), schedule.unit_of(forward)))
+      times[first] = *own + costs.entry;
+  });
+  return times;
+}
 
 }  // namespace
 
 void bind_costs(Costs& costs, std::span<const OpCost> ops, const Schedule& schedule) {
   costs.per_op.clear();
+  costs.per_group.clear();
   if (ops.empty()) return;
   SaidOfOps said(costs, schedule.placement(), schedule.microbatches(), schedule.slices());
   for (const OpCost& cost : ops) said.add(cost);
@@ -122,10 +153,13 @@ void bind_costs(Costs& costs, std::span<const OpCost> ops, const Schedule& sched
     per_op.push_back(costs.scaled(ticks, op.microbatch()) + costs.entry);
   }
   costs.per_op = std::move(per_op);
+  const bool of_groups = std::ranges::any_of(ops, &OpCost::of_group);
+  if (of_groups && schedule.has_groups()) costs.per_group = group_times(costs, said, schedule);
 }
 
 bool fold_costs(Costs& costs, std::span<const OpCost> ops, const Placement& placement) {
-  if (std::any_of(ops.begin(), ops.end(), [](const OpCost& cost) { return cost.microbatch || cost.slice; }))
+  if (std::any_of(ops.begin(), ops.end(),
+                  [](const OpCost& cost) { return cost.microbatch || cost.slice || cost.of_group; }))
     return false;
   Costs whole = costs;
   whole.slice_end.clear();

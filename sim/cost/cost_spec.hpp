@@ -130,8 +130,8 @@ struct TransferSpec {
   [[nodiscard]] bool has_links() const { return !links.empty() || !matrix.empty(); }
 };
 
-/// One row of costs.table or costs.exceptions: the ops that it names take this time, or their own times this factor. An index that is not
-/// given names all.
+/// One row of costs.table or costs.exceptions: the ops that it names take this time, or their own times this factor; or the overlapped groups
+/// of the forwards that it names take this time. An index that is not given names all.
 struct CostRow {
   std::optional<OpKind> kind;
   std::optional<std::int32_t> rank;
@@ -139,6 +139,7 @@ struct CostRow {
   std::optional<std::int32_t> microbatch;
   std::optional<std::int32_t> slice;
   bool is_factor = false;
+  bool of_group = false;    ///< a time, of groups; the kind is F or not given
   std::int64_t number = 0;  ///< ticks, or a Scale
   Where where;
 };

@@ -271,7 +271,7 @@ class RowDeal {
                                      what, *index, count - 1));
     };
     require_below(row.stage, deal_.from().count(), "stage");
-    const bool takes = !row.slice && (!row.kind || measured_[index_of(*row.kind)]);
+    const bool takes = !row.slice && !row.of_group && (!row.kind || measured_[index_of(*row.kind)]);
     if (!takes) ++left_out_;
     return takes;
   }
@@ -439,8 +439,8 @@ class SpecDeal {
     if (out_.spec.exceptions) out_.origins.emplace_back("costs.exceptions", origin_);
     if (rows.left_out() > 0)
       left_out_.push_back(
-          fmt::format("{} row{} of costs.table and costs.exceptions that name{} a slice, or a kind "
-                      "without a time of its own",
+          fmt::format("{} row{} of costs.table and costs.exceptions that name{} a slice, overlapped pairs, "
+                      "or a kind without a time of its own",
                       rows.left_out(), rows.left_out() == 1 ? "" : "s", rows.left_out() == 1 ? "s" : ""));
   }
 

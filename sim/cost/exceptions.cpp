@@ -23,6 +23,14 @@ void require_within(const CostRow& row, const std::optional<std::int32_t>& index
                                what, *index, count - 1));
 }
 
+void require_times_of_groups(const CostRow& row, const CostSpec& spec) {
+  if (!row.of_group || (spec.overlap && spec.overlap->rule == OverlapRule::Explicit)) return;
+  throw InputError(
+      row.where,
+      "\"overlapped\" is the time of single overlapped pairs, but costs.overlapped gives no times "
+      "of the others; give it a number, an array or \"pairs\", or leave the row out");
+}
+
 void require_fits(const CostRow& row, const Shape& shape) {
   require_within(row, row.rank, shape.placement->ranks(), "rank");
   require_within(row, row.stage, shape.placement->stages(), "stage");
@@ -38,6 +46,7 @@ OpCost op_cost(const CostRow& row) {
   if (row.stage) out.stage = Stage(*row.stage);
   if (row.microbatch) out.microbatch = Microbatch(*row.microbatch);
   out.slice = row.slice;
+  out.of_group = row.of_group;
   if (row.is_factor)
     out.factor = row.number;
   else
@@ -63,6 +72,7 @@ std::optional<Stated> exceptions(const CostSpec& spec, const Shape& shape, const
     if (per_pass == nullptr) continue;
     for (const CostRow& row : *per_pass) {
       require_fits(row, shape);
+      require_times_of_groups(row, spec);
       out.ops.push_back(op_cost(row));
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <pipeloom/error.hpp>
 #include "sim/cost/bind.hpp"
@@ -238,28 +239,39 @@ void resolve_overlap(const CostSpec& spec, const Placement& placement, ResolvedC
   apply_scales(spec, out, placement, overlap.duration);
 }
 
-/// Explicit group durations below the longest part are taken, with a warning.
+/// The ops of a group without their microbatches: "1F with 0B".
+std::string group_text(const Schedule& schedule, std::size_t first, std::size_t last) {
+  std::string out;
+  for (const Op op : schedule.ops().subspan(first, last - first))
+    out += fmt::format("{}{}{}", out.empty() ? "" : " with ", op.stage().value(), letter_of(op.kind()));
+  return out;
+}
+
+/// Explicit group durations below the longest part are taken, with a warning that tells the first. It names no microbatch and no number of groups:
+/// runs of any length are told the same.
 void warn_about_short_groups(const CostSpec& spec, const Schedule& schedule, ResolvedCosts& out) {
   if (out.costs.overlap.rule != OverlapRule::Explicit || !schedule.has_groups()) return;
-  std::size_t count = 0;
-  std::string first_text;
+  Costs costs = out.costs;
+  bind_costs(costs, out.ops, schedule);
+  const std::vector<Ticks> own = std::exchange(costs.per_group, {});
+  bool is_told = false;
   const auto visit = [&](std::size_t first, std::size_t last) {
-    if (last - first < 2) return;
+    if (is_told || last - first < 2) return;
     Ticks longest = 0;
-    for (std::size_t i = first; i < last; ++i)
-      longest = std::max(longest, out.costs.op_duration(schedule, i));
-    const Ticks group = out.costs.entry_duration(schedule, first, last);
-    if (group >= longest || count++ > 0) return;
-    first_text = fmt::format("{} lasts {}, its longest part {}", entry_text(schedule, first, last),
-                             format_ticks(group, spec.unit), format_ticks(longest, spec.unit));
+    for (std::size_t i = first; i < last; ++i) longest = std::max(longest, costs.op_duration(schedule, i));
+    const Ticks as_all = costs.entry_duration(schedule, first, last);
+    const Ticks group = own.empty() ? as_all : own[first];
+    if (group >= longest) return;
+    is_told = true;
+    const Where& where =
+        spec.overlap->pairs.empty() ? spec.overlap->duration.where : spec.overlap->pairs_where;
+    const std::string place = group == as_all ? where.text() : "";
+    out.warnings.push_back(fmt::format(
+        "{}{}{} makes groups shorter than their longest part: {} lasts {}, its longest part {}", place,
+        place.empty() ? "" : ": ", group == as_all ? "costs.overlapped" : "costs.exceptions",
+        group_text(schedule, first, last), format_ticks(group, spec.unit), format_ticks(longest, spec.unit)));
   };
   for_each_entry(schedule, 0, schedule.num_ops(), visit);
-  if (count == 0) return;
-  const std::string place =
-      (spec.overlap->pairs.empty() ? spec.overlap->duration.where : spec.overlap->pairs_where).text();
-  out.warnings.push_back(
-      fmt::format("{}{}costs.overlapped makes groups shorter than their longest part ({} of them): {}", place,
-                  place.empty() ? "" : ": ", count, first_text));
 }
 
 void require_noise_fits(const CostSpec& spec, int ranks) {

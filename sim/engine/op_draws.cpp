@@ -40,7 +40,7 @@ void OpDraws::require_fit(int count) const {
     costs.per_op[i] = longest(op_[i]);
     busy += static_cast<double>(costs.per_op[i]);
   }
-  for (std::vector<Ticks>* table : {&costs.overlap.duration, &costs.overlap.pairs})
+  for (std::vector<Ticks>* table : {&costs.overlap.duration, &costs.overlap.pairs, &costs.per_group})
     for (Ticks& duration : *table) duration = longest(duration);
   if (!fits || !times_fit_easily(schedule_, costs)) refuse_noise();
   if (pauses) require_few_pauses(noise_, busy, count);

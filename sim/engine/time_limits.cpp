@@ -23,8 +23,8 @@ Wide longest_delay(const Costs& costs) {
 Wide overlapped(const Costs& costs, Wide sum) {
   if (costs.overlap.rule == OverlapRule::Factor)
     sum = std::max(sum, sum * costs.overlap.factor / kUnitScale + 1);
-  return std::max(
-      {sum, longest_of(costs.overlap.duration) + costs.entry, longest_of(costs.overlap.pairs) + costs.entry});
+  return std::max({sum, longest_of(costs.overlap.duration) + costs.entry,
+                   longest_of(costs.overlap.pairs) + costs.entry, longest_of(costs.per_group)});
 }
 
 /// True if the parts of [first, last), and their time in a group, can be computed in 64 bits.

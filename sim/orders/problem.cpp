@@ -156,7 +156,7 @@ void set_objective(Problem& problem, Objective objective) {
 }
 
 bool uniform_over_microbatches(const Terms& terms) {
-  const auto whole_stage = [](const OpCost& op) { return !op.microbatch && !op.slice; };
+  const auto whole_stage = [](const OpCost& op) { return !op.microbatch && !op.slice && !op.of_group; };
   return terms.costs.microbatch_scale.empty() && terms.costs.slice_end.empty() &&
          terms.costs.per_op.empty() && std::ranges::all_of(terms.ops, whole_stage);
 }

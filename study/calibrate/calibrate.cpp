@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -98,11 +100,18 @@ std::optional<explain::Explanation> explained(const Run& run, const Timeline& ti
                           timeline);
 }
 
+/// Costs have time that is lost before an entry as part of its own: it is none of the op's.
+void begin_after_lost_time(const std::vector<LostTime>& lost, Timeline& timeline) {
+  for (const LostTime& one : lost)
+    for (std::size_t i = one.first; i < one.last; ++i) timeline.start[i] += one.time;
+}
+
 Replay replay_of(const Timeline& timeline, const Measurements& measured, const cost::CostSpec& costs) {
-  const Run run = simulated(timeline, costs);
+  Run run = simulated(timeline, costs);
   Replay out;
   out.measured = cost::sample_of(measured.waits.step_times).median;
   out.simulated = span_of(run.timeline).length();
+  if (!measured.single.before.empty()) begin_after_lost_time(measured.waits.lost, run.timeline);
   out.residuals = residuals_of(timeline, run.timeline, costs.entry - measured.constant);
   out.explanation = explained(run, timeline);
   return out;
@@ -199,22 +208,48 @@ bool tells_models_apart(const Timeline& timeline) {
   return of_microbatch * schedule.microbatches() * timeline.steps >= kFewestMessages;
 }
 
+/// How far the times for which ranks are idle before entries are from the simulated ones, in all. Of several steps the medians count.
+double idle_apart(const Timeline& timeline, const cost::CostSpec& costs) {
+  const Run run = simulated(timeline, costs);
+  const Schedule& schedule = *timeline.schedule;
+  double apart = 0;
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
+    std::optional<std::size_t> before;
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
+                   [&](std::size_t first, std::size_t last) {
+                     const auto previous = std::exchange(before, last - 1);
+                     if (!previous) return;
+                     std::vector<Ticks> idle;
+                     for (int step = 0; step < timeline.steps; ++step)
+                       idle.push_back(timeline.start_of(first, step) - timeline.end_of(*previous, step));
+                     const Ticks expected = run.timeline.start[first] - run.timeline.end[*previous];
+                     apart +=
+                         std::abs(static_cast<double>(cost::sample_of(std::move(idle)).median - expected));
+                   });
+  }
+  return apart;
+}
+
 /// Messages that a rank waits for, or that are prefetched, where they and gaps then make hardly a difference. Little less is no evidence: the
 /// latency is fitted to the step, and forecasts from measured runs come out no better with what leaves half.
 void try_other_models(const Timeline& timeline, Calibration& calibration) {
   using cost::TransferModel;
   const auto& explanation = calibration.replay->explanation;
-  if (!explanation || !explain::may_be_of_other_model(*explanation) || !tells_models_apart(timeline)) return;
-  const Ticks first = waiting_of(*explanation);
+  const bool has_lost = !calibration.measured.waits.lost.empty();
+  if (!explanation || !tells_models_apart(timeline)) return;
+  if (!has_lost && !explain::may_be_of_other_model(*explanation)) return;
+  // Time that is lost before ops under one model may be what messages take under the other.
+  const auto left = [&](const Replay& replay, const cost::CostSpec& costs) {
+    return has_lost ? idle_apart(timeline, costs) : static_cast<double>(waiting_of(*replay.explanation));
+  };
+  const double first = left(*calibration.replay, calibration.costs);
   const Ticks measured = calibration.replay->measured;
   for (const TransferModel model : {TransferModel::Async, TransferModel::Blocking}) {
     try {
       auto costs = with_model(timeline, measured, calibration.costs, model);
       if (!costs || !is_seen(calibration.measured, model, *costs->transfer.link.latency)) continue;
       Replay other = replay_of(timeline, calibration.measured, *costs);
-      if (static_cast<double>(waiting_of(*other.explanation)) >=
-          kMostLeft * static_cast<double>(waiting_of(*calibration.replay->explanation)))
-        continue;
+      if (left(other, *costs) >= kMostLeft * left(*calibration.replay, calibration.costs)) continue;
       calibration.replay = std::move(other);
       calibration.costs = std::move(*costs);
     } catch (const ScheduleError&) {
@@ -222,24 +257,75 @@ void try_other_models(const Timeline& timeline, Calibration& calibration) {
     }
   }
   if (calibration.costs.transfer.model == TransferModel::Latency) return;
+  const auto text = [&](double ticks) { return time_text(std::llround(ticks), timeline.unit); };
   calibration.warnings.push_back(
       fmt::format("messages are those of the transfer model `{}`, with the latency that gives the measured "
-                  "step: they and gaps "
-                  "make a difference of {} then, and {} under `latency`",
+                  "step: {} {} then, and {} under `latency`",
                   name_of(calibration.costs.transfer.model),
-                  time_text(waiting_of(*calibration.replay->explanation), timeline.unit),
-                  time_text(first, timeline.unit)));
+                  has_lost ? "the times for which ranks are idle before ops are off by"
+                           : "they and gaps make a difference of",
+                  text(left(*calibration.replay, calibration.costs)), text(first)));
+}
+
+/// The row that names the entry alone, by its forward if it is a group; nothing for a group that has no time of its own.
+std::optional<cost::CostRow> row_of_entry(const Schedule& schedule, const LostTime& lost) {
+  const auto parts = schedule.ops().subspan(lost.first, lost.last - lost.first);
+  const auto is_forward = [](Op op) { return op.kind() == OpKind::Forward; };
+  if (parts.size() > 1 && std::ranges::count_if(parts, is_forward) != 1) return std::nullopt;
+  const Op op = parts.size() > 1 ? *std::ranges::find_if(parts, is_forward) : parts.front();
+  cost::CostRow row;
+  row.kind = op.kind();
+  row.stage = op.stage().value();
+  row.microbatch = op.microbatch().value();
+  row.of_group = parts.size() > 1;
+  if (op.is_sliced() && !row.of_group) row.slice = op.slice();
+  return row;
+}
+
+bool names_the_same(const cost::CostRow& a, const cost::CostRow& b) {
+  return std::tie(a.kind, a.rank, a.stage, a.microbatch, a.slice, a.of_group) ==
+             std::tie(b.kind, b.rank, b.stage, b.microbatch, b.slice, b.of_group) &&
+         a.is_factor == b.is_factor;
+}
+
+/// Puts time that is lost before single entries into theirs. Throws as evaluate_schedule() does.
+void take_lost_time(const Timeline& timeline, Calibration& calibration) {
+  SingleOps& single = calibration.measured.single;
+  const Run run = simulated(timeline, calibration.costs);
+  single.before.assign(single.rows.size(), 0);
+  for (const LostTime& lost : calibration.measured.waits.lost) {
+    std::optional<cost::CostRow> row = row_of_entry(*timeline.schedule, lost);
+    if (!row) continue;
+    row->number = run.timeline.end_of(lost.last - 1) - run.timeline.start_of(lost.first) -
+                  calibration.costs.entry + lost.time;
+    const auto same = std::ranges::find_if(
+        single.rows, [&](const cost::CostRow& one) { return names_the_same(one, *row); });
+    single.before.resize(
+        std::max(single.before.size(), static_cast<std::size_t>(same - single.rows.begin()) + 1));
+    single.before[static_cast<std::size_t>(same - single.rows.begin())] = lost.time;
+    if (same != single.rows.end())
+      *same = *row;
+    else
+      single.rows.push_back(*row);
+  }
+  calibration.costs.exceptions = std::make_shared<const std::vector<cost::CostRow>>(single.rows);
 }
 
 void replay(const Timeline& timeline, Calibration& calibration) {
+  const bool has_lost = !calibration.measured.waits.lost.empty();
   try {
-    fit_pauses(timeline, calibration);
+    if (!has_lost) fit_pauses(timeline, calibration);
     calibration.replay = replay_of(timeline, calibration.measured, calibration.costs);
   } catch (const ScheduleError& error) {
     calibration.warnings.push_back(fmt::format("the order that ran cannot be simulated: {}", error.what()));
     return;
   }
   try_other_models(timeline, calibration);
+  // Under another model messages may be what ranks lost their time to.
+  if (!has_lost || calibration.costs.transfer.model != cost::TransferModel::Latency) return;
+  take_lost_time(timeline, calibration);
+  fit_pauses(timeline, calibration);
+  calibration.replay = replay_of(timeline, calibration.measured, calibration.costs);
 }
 
 void warn(Calibration& calibration, const Timeline& timeline) {

@@ -16,7 +16,6 @@ namespace {
 
 using explain::median_of;
 
-constexpr double kOfNormal = 1.4826;  // sigma / median absolute deviation
 constexpr double kAgree = 0.75;
 
 /// Repeats of one microbatch in a cell, by step.
@@ -26,11 +25,12 @@ struct Repeats {
   std::vector<double> logs = {};
 };
 
-/// Ops of one kind on one stage, of one slice.
+/// Ops of one kind on one stage, of one slice; or overlapped groups, by their forward and the stage of the other op.
 struct Cell {
   OpKind kind = OpKind::Forward;
   std::int32_t stage = 0;
   std::int32_t slice = 0;
+  bool of_groups = false;
   Ticks median = 0;
   double sigma = 0;
   std::vector<Repeats> microbatches = {};
@@ -54,6 +54,42 @@ double spread_of(std::vector<double> values) {
   const auto count = static_cast<double>(values.size());
   for (double& value : values) value = std::abs(value - middle);
   return kOfNormal * median_of(std::move(values)) * std::sqrt(count / (count - 1));
+}
+
+std::vector<Cell> in_order(std::vector<Cell> cells) {
+  for (Cell& cell : cells)
+    std::sort(cell.microbatches.begin(), cell.microbatches.end(),
+              [](const Repeats& a, const Repeats& b) { return a.microbatch < b.microbatch; });
+  return cells;
+}
+
+/// Groups of one forward and others that ran at once; none of sliced sequences, whose parts have no times of their own.
+std::vector<Cell> collect_groups(const Timeline& timeline) {
+  const Schedule& schedule = *timeline.schedule;
+  std::map<std::pair<std::int32_t, std::int32_t>, Cell> cells;
+  bool in_turn = schedule.slices() > 1;
+  const auto add = [&](std::size_t first, std::size_t last) {
+    if (last - first < 2) return;
+    in_turn = in_turn || timeline.start_of(first) != timeline.start_of(first + 1);
+    const auto parts = schedule.ops().subspan(first, last - first);
+    const auto is_forward = [](Op op) { return op.kind() == OpKind::Forward; };
+    if (std::ranges::count_if(parts, is_forward) != 1) return;
+    const Op forward = *std::ranges::find_if(parts, is_forward);
+    const Op other = *std::ranges::find_if_not(parts, is_forward);
+    Cell& cell = cells[{forward.stage().value(), other.stage().value()}];
+    cell.stage = forward.stage().value();
+    cell.of_groups = true;
+    Repeats& of = cell.microbatches.emplace_back();
+    of.microbatch = forward.microbatch().value();
+    for (int step = 0; step < timeline.steps; ++step)
+      of.durations.push_back(timeline.end_of(first, step) - timeline.start_of(first, step));
+  };
+  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
+    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank), add);
+  std::vector<Cell> out;
+  if (in_turn) return out;
+  for (auto& [stages, cell] : cells) out.push_back(std::move(cell));
+  return in_order(std::move(out));
 }
 
 /// Ops that ran alone, microbatches of a cell in their order.
@@ -80,12 +116,8 @@ std::vector<Cell> collect(const Timeline& timeline, const std::vector<bool>& hel
                      for (std::size_t i = first; i < last && !together; ++i) add(i);
                    });
   std::vector<Cell> out;
-  for (auto& [name, cell] : cells) {
-    std::sort(cell.microbatches.begin(), cell.microbatches.end(),
-              [](const Repeats& a, const Repeats& b) { return a.microbatch < b.microbatch; });
-    out.push_back(std::move(cell));
-  }
-  return out;
+  for (auto& [name, cell] : cells) out.push_back(std::move(cell));
+  return in_order(std::move(out));
 }
 
 /// Medians of cells and logarithms against them; without cells that take no time.
@@ -110,11 +142,22 @@ std::vector<double> logs_of(const Cell& cell) {
   return all;
 }
 
-/// The median of the cells' spreads.
+/// How far repeats lie from the median of their own microbatch.
+std::vector<double> repeats_apart(const Cell& cell) {
+  std::vector<double> all;
+  for (const Repeats& of : cell.microbatches) {
+    const double middle = median_of(of.logs);
+    for (const double log : of.logs) all.push_back(log - middle);
+  }
+  return all;
+}
+
+/// The median of the cells' spreads. Where a cell has few microbatches a long one spreads it as noise does, and repeats over steps tell the two apart.
 double set_sigmas(std::vector<Cell>& cells) {
   std::vector<double> known;
   for (Cell& cell : cells) {
-    std::vector<double> logs = logs_of(cell);
+    const bool few = cell.microbatches.size() < kFewest && cell.microbatches.front().logs.size() > 1;
+    std::vector<double> logs = few ? repeats_apart(cell) : logs_of(cell);
     if (logs.size() < kFewest) continue;
     cell.sigma = spread_of(std::move(logs));
     known.push_back(cell.sigma);
@@ -183,6 +226,7 @@ std::optional<Found> find_op(const Cell& cell, Repeats& of, double common, doubl
   row.kind = cell.kind;
   row.stage = cell.stage;
   row.microbatch = of.microbatch;
+  row.of_group = cell.of_groups;
   if (sliced) row.slice = cell.slice;
   row.number = cost::sample_of(of.durations).median;
   return Found{row, std::abs(value) * static_cast<double>(cell.median)};
@@ -209,6 +253,26 @@ cost::CostRow row_of(const Common& common) {
   return row;
 }
 
+void add_largest(std::vector<Found> found, SingleOps& out) {
+  if (found.size() > kMostExceptions) {
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& a, const Found& b) { return a.size > b.size; });
+    out.left_out = found.size() - kMostExceptions;
+    found.resize(kMostExceptions);
+  }
+  for (const Found& one : found) out.rows.push_back(one.row);
+}
+
+/// Of what rows and medians leave.
+double spread_left(const std::vector<Cell>& cells) {
+  std::vector<double> left;
+  for (const Cell& cell : cells) {
+    const std::vector<double> logs = logs_of(cell);
+    if (logs.size() >= kFewest) left.insert(left.end(), logs.begin(), logs.end());
+  }
+  return spread_of(std::move(left));
+}
+
 }  // namespace
 
 SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& held) {
@@ -216,8 +280,12 @@ SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& hel
   std::vector<Cell> cells = collect(timeline, held);
   take_logs(cells);
   const double sigma = set_sigmas(cells);
+  std::vector<Cell> groups = collect_groups(timeline);
+  take_logs(groups);
+  set_sigmas(groups);
   std::size_t tests = 0;
-  for (const Cell& cell : cells) tests += cell.microbatches.size();
+  for (const std::vector<Cell>* some : {&cells, &groups})
+    for (const Cell& cell : *some) tests += cell.microbatches.size();
   if (tests == 0) return out;
   const double z = z_of(tests);
   const bool sliced = timeline.schedule->slices() > 1;
@@ -230,19 +298,11 @@ SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& hel
     for (Repeats& of : cell.microbatches)
       if (auto one = find_op(cell, of, common_log(common, of.microbatch), z, sliced))
         found.push_back(std::move(*one));
-  if (found.size() > kMostExceptions) {
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Found& a, const Found& b) { return a.size > b.size; });
-    out.left_out = found.size() - kMostExceptions;
-    found.resize(kMostExceptions);
-  }
-  for (const Found& one : found) out.rows.push_back(one.row);
-  std::vector<double> left;
-  for (const Cell& cell : cells) {
-    const std::vector<double> logs = logs_of(cell);
-    if (logs.size() >= kFewest) left.insert(left.end(), logs.begin(), logs.end());
-  }
-  out.sigma = spread_of(std::move(left));
+  for (Cell& cell : groups)
+    for (Repeats& of : cell.microbatches)
+      if (auto one = find_op(cell, of, 0, z, sliced)) found.push_back(std::move(*one));
+  add_largest(std::move(found), out);
+  out.sigma = spread_left(cells);
   return out;
 }
 

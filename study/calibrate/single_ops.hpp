@@ -24,13 +24,15 @@ struct SingleOps {
   /// Rows of costs.exceptions: first slices that have medians of their own, then microbatches, then ops. Of several that name an op the
   /// last counts.
   std::vector<cost::CostRow> rows;
+  /// [row] or empty: what of its time passes before the op begins (study/calibrate/lost_time.hpp).
+  std::vector<Ticks> before = {};
   std::size_t left_out = 0;  ///< rows beyond kMostExceptions
   /// Spread of ops around what their cell and these rows say, as the sigma of a lognormal distribution: 1.4826 times the median absolute
   /// deviation of r, which wild ones do not move.
   double sigma = 0;
 };
 
-/// Of ops that ran alone, over all steps, without those that `held`, [op] or empty, says may hold a wait. O(n log n).
+/// Of ops that ran alone and of overlapped groups, by their forward, over all steps, without ops that `held`, [op] or empty, says may hold a wait. O(n log n).
 [[nodiscard]] SingleOps find_single_ops(const Timeline& timeline, const std::vector<bool>& held = {});
 
 }  // namespace pipeloom::study::calibrate

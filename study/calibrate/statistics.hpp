@@ -11,6 +11,9 @@ namespace pipeloom::study::calibrate {
 /// Fewer values say nothing about a spread.
 inline constexpr std::size_t kFewest = 4;
 
+/// sigma of a normal distribution / its median absolute deviation.
+inline constexpr double kOfNormal = 1.4826;
+
 /// So many standard errors, that in `tests` tests of nothing one passes once in a hundred runs: exp(-z^2 / 2) bounds both tails of a
 /// normal distribution.
 [[nodiscard]] inline double z_of(std::size_t tests) {

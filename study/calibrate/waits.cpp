@@ -214,11 +214,48 @@ Ticks time_per_message(const Gaps& found, bool often, Ticks between) {
   return static_cast<Ticks>(std::max<TickSum::Wide>(0, time.value()) / messages);
 }
 
+/// The gaps before one entry in the steps in which it waited for nothing, and the messages of the entries around them.
+struct GapsBefore {
+  std::vector<Ticks> gaps;
+  int messages = 0;
+};
+
+/// [entry]: the gaps before it are longer than those before others with as many messages, in every step: time is lost before this one and not between any two
+/// (lost_time.hpp).
+std::vector<bool> lose_time(const std::vector<GapsBefore>& before, std::size_t steps, Ticks small) {
+  std::map<int, std::vector<Ticks>> with_messages;
+  for (const GapsBefore& of : before)
+    with_messages[of.messages].insert(with_messages[of.messages].end(), of.gaps.begin(), of.gaps.end());
+  const double far = steps > 1 ? 4 : kLongest;  // spreads: of one step nothing tells what repeats
+  std::vector<bool> out(before.size(), false);
+  for (auto& [messages, all] : with_messages) {
+    if (all.size() < kFewest * steps) continue;
+    const Ticks usual = sample_of(all).median;
+    for (Ticks& gap : all) gap = std::abs(gap - usual);
+    const double least =
+        std::max(static_cast<double>(small), far * kOfNormal * static_cast<double>(sample_of(all).median));
+    for (std::size_t e = 0; e < out.size(); ++e) {
+      if (before[e].messages != messages || 4 * before[e].gaps.size() < 3 * steps) continue;
+      const Ticks median = sample_of(before[e].gaps).median;
+      out[e] = static_cast<double>(median - usual) > least && repeats(before[e].gaps, median);
+    }
+  }
+  return out;
+}
+
 /// Returns how long a rank may be idle between entries that wait for nothing.
 Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Waits& out) {
   const std::vector<Ticks> smallest = smallest_gaps(wiring, steps);
+  std::vector<GapsBefore> before_entry(wiring.entries());
+  for_each_back_to_back(wiring, steps, smallest, [&](std::size_t e, std::uint32_t previous, Ticks gap) {
+    before_entry[e].gaps.push_back(gap);
+    before_entry[e].messages = wiring.sends[previous] + wiring.receives[e];
+  });
+  const auto small = static_cast<Ticks>(kLeastLost * static_cast<double>(explain::usual_time(steps)));
+  const std::vector<bool> loses = lose_time(before_entry, steps.size(), small);
   Gaps gaps;
   for_each_back_to_back(wiring, steps, smallest, [&](std::size_t e, std::uint32_t previous, Ticks gap) {
+    if (loses[e]) return;
     const int messages = wiring.sends[previous] + wiring.receives[e];
     const OpKind before = wiring.parts_of(previous).back().op.kind();
     const OpKind after = wiring.parts_of(e).front().op.kind();
@@ -238,9 +275,25 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
 
 /// What one link's messages say.
 struct LinkSamples {
-  std::vector<Ticks> waited;
-  std::vector<int> step;  // of each of these
+  struct Waited {
+    Ticks time = 0;
+    int step = 0;
+    std::size_t entry = 0;  ///< that waited
+  };
+  std::vector<Waited> waited;
   Ticks smallest = kMaxTicks;
+  std::size_t messages = 0;  ///< of all steps
+
+  [[nodiscard]] std::vector<Ticks> times() const {
+    std::vector<Ticks> out;
+    for (const Waited& one : waited) out.push_back(one.time);
+    return out;
+  }
+  /// True if one entry of several alone waits: that may be time that its rank loses before it.
+  [[nodiscard]] bool is_of_one_entry(std::size_t steps) const {
+    return messages > steps &&
+           std::ranges::all_of(waited, [&](const Waited& one) { return one.entry == waited.front().entry; });
+  }
 };
 
 /// Of an entry that messages of several links arrive at, the last producer's counts: whose latency is longer shows as later than its own
@@ -261,11 +314,11 @@ std::vector<LinkSamples> latency_samples(const Wiring& wiring, const std::vector
       for (const Message& message : messages_of(wiring, e)) {
         LinkSamples& of = samples[message.link];
         of.smallest = std::min(of.smallest, ready - free(message.producer));
+        ++of.messages;
         if (last == nullptr || free(message.producer) > free(last->producer)) last = &message;
       }
       if (!waited || last == nullptr) continue;
-      samples[last->link].waited.push_back(ready - free(last->producer));
-      samples[last->link].step.push_back(static_cast<int>(s));
+      samples[last->link].waited.push_back({ready - free(last->producer), static_cast<int>(s), e});
     }
   }
   return samples;
@@ -276,7 +329,7 @@ double usual_spread(const std::vector<LinkSamples>& links) {
   std::vector<double> spreads;
   for (const LinkSamples& link : links)
     if (link.waited.size() >= kFewest)
-      spreads.push_back(static_cast<double>(sample_of(link.waited).spread) / kQuartiles);
+      spreads.push_back(static_cast<double>(sample_of(link.times()).spread) / kQuartiles);
   return explain::median_of(std::move(spreads));
 }
 
@@ -285,8 +338,8 @@ std::vector<Ticks> halves_of(const LinkSamples& of, std::size_t steps) {
   if (steps < 2) return {};
   std::vector<Ticks> first;
   std::vector<Ticks> second;
-  for (std::size_t i = 0; i < of.waited.size(); ++i)
-    (2 * static_cast<std::size_t>(of.step[i]) < steps ? first : second).push_back(of.waited[i]);
+  for (const LinkSamples::Waited& one : of.waited)
+    (2 * static_cast<std::size_t>(one.step) < steps ? first : second).push_back(one.time);
   if (first.empty() || second.empty()) return {};
   return {sample_of(std::move(first)).median, sample_of(std::move(second)).median};
 }
@@ -298,29 +351,48 @@ bool agree(const std::vector<Ticks>& halves, Ticks more, Ticks usual) {
   });
 }
 
+/// Without those that lie farther from the smallest than `width`, which waited for something else. Latencies that jitter do so by a part of them: of a link that is slower
+/// than the fastest, whose smallest is `least`, it is as much wider.
+LinkSamples near_smallest(const LinkSamples& of, Ticks least, Ticks width) {
+  const double longer = std::max(1.0, static_cast<double>(of.smallest) / static_cast<double>(least));
+  const Ticks most = of.smallest + std::llround(longer * static_cast<double>(width));
+  LinkSamples near = of;
+  std::erase_if(near.waited, [most](const LinkSamples::Waited& one) { return one.time > most; });
+  return near;
+}
+
+/// True if the link's other direction takes as long, and several entries waited for it.
+bool is_confirmed_by_other_way(const Wiring& wiring, const std::vector<LinkSamples>& samples,
+                               std::size_t link, std::size_t steps, Ticks width) {
+  const explain::Link way{wiring.links[link].to, wiring.links[link].from};
+  const auto found = std::ranges::find(wiring.links, way);
+  if (found == wiring.links.end()) return false;
+  const LinkSamples& back = samples[static_cast<std::size_t>(found - wiring.links.begin())];
+  if (back.waited.empty() || back.is_of_one_entry(steps)) return false;
+  return std::abs(sample_of(samples[link].times()).median - sample_of(back.times()).median) <= width;
+}
+
 void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps, Ticks least_idle,
                     Waits& out) {
   std::vector<std::vector<Ticks>> halves;
   const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
   std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, std::max(small, least_idle));
   const auto width = std::max(small, static_cast<Ticks>(8 * usual_spread(samples)));
+  Ticks least = kMaxTicks;
+  for (const LinkSamples& of : samples)
+    if (of.smallest > 0) least = std::min(least, of.smallest);
+  for (LinkSamples& of : samples) of = near_smallest(of, least, width);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     LinkSamples& of = samples[i];
-    // What lies farther from the smallest waited for something else.
-    LinkSamples near{.waited = {}, .step = {}, .smallest = of.smallest};
-    for (std::size_t k = 0; k < of.waited.size(); ++k) {
-      if (of.waited[k] > of.smallest + width) continue;
-      near.waited.push_back(of.waited[k]);
-      near.step.push_back(of.step[k]);
-    }
-    of = std::move(near);
+    const bool is_doubtful = of.is_of_one_entry(steps.size()) &&
+                             !is_confirmed_by_other_way(wiring, samples, i, steps.size(), width);
     // A message that its link explains is waited for in most steps.
-    if (2 * of.waited.size() < steps.size()) of.waited.clear();
+    if (2 * of.waited.size() < steps.size() || is_doubtful) of.waited.clear();
     LinkLatency& link = out.links.emplace_back();
     link.from = wiring.links[i].from;
     link.to = wiring.links[i].to;
     halves.push_back(halves_of(of, steps.size()));
-    link.latency = sample_of(std::move(of.waited));
+    link.latency = sample_of(of.times());
     link.latency.median = std::max<Ticks>(0, link.latency.median);
     link.most = std::max<Ticks>(0, of.smallest);
   }
@@ -332,6 +404,20 @@ void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps
   std::sort(out.links.begin(), out.links.end(), [](const LinkLatency& a, const LinkLatency& b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
   });
+}
+
+/// [link]: what the costs file says of these.
+std::vector<Ticks> kept_latencies(const Wiring& wiring, const std::vector<LinkLatency>& links, Ticks small) {
+  const Ticks usual = usual_latency(links).value_or(0);
+  const std::vector<LinkLatency> unusual = unusual_links(links, usual, small);
+  std::vector<Ticks> latency;
+  for (const explain::Link& link : wiring.links) {
+    const auto own = std::find_if(unusual.begin(), unusual.end(), [&](const LinkLatency& one) {
+      return one.from == link.from && one.to == link.to;
+    });
+    latency.push_back(own != unusual.end() ? own->latency.median : usual);
+  }
+  return latency;
 }
 
 }  // namespace
@@ -346,6 +432,11 @@ Waits find_waits(const Timeline& timeline, bool clocks_by_step) {
   const Ticks least_idle = find_rank_time(wiring, steps, out);
   find_latencies(wiring, steps, least_idle, out);
   for (const MeasuredStep& step : steps) out.step_times.push_back(explain::length_of(step.times));
+  const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
+  out.lost = find_lost_time(wiring, steps,
+                            {.latency = kept_latencies(wiring, out.links, small),
+                             .between = out.between,
+                             .rank_time = out.rank_time});
   return out;
 }
 

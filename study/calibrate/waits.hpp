@@ -14,6 +14,7 @@
 #include <pipeloom/op.hpp>
 #include <pipeloom/simulate.hpp>
 #include "sim/cost/measured/measured_ops.hpp"
+#include "study/calibrate/lost_time.hpp"
 
 namespace pipeloom::study::calibrate {
 
@@ -49,6 +50,7 @@ struct Waits {
   Ticks rank_time = 0;  ///< tau
   std::vector<BackToBack> back_to_back = {};
   std::vector<LinkLatency> links = {};
+  std::vector<LostTime> lost = {};
   ClockFit clocks = {};
   /// [step], clocks aligned.
   std::vector<Ticks> step_times = {};

@@ -67,6 +67,7 @@ std::vector<std::size_t> recomputed_stages(const Schedule& schedule) {
 /// Durations of stages: what single microbatches differ by is left to the simulation of what is found.
 Costs costs_of_stages(Costs costs) {
   costs.per_op.clear();
+  costs.per_group.clear();
   costs.microbatch_scale.clear();
   return costs;
 }

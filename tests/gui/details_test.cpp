@@ -92,6 +92,31 @@ TEST_CASE("chunks and groups are told") {
   CHECK(fact(of(*group, "0/0B0"), "cost") == "costs.backward = 2.0, costs.overlapped rules for the group");
 }
 
+TEST_CASE("a group with a time of its own is told where it is from") {
+  // 0: 0F0, then 0F1 with 1B0 on one rank of both stages.
+  const RunPtr run = configured(
+      R"({"schedule": "dualpipev", "ranks": 2, "microbatches": 6, "costs": {"forward": 1, "backward": 2,
+          "overlapped": 2.5, "exceptions": [{"stage": 0, "microbatch": 4, "overlapped": 9}]}})");
+  int own = 0;
+  int others = 0;
+  for (std::size_t i = 0; i < run->schedule->num_ops(); ++i) {
+    const auto [first, last] = entry_at(*run, i);
+    if (last - first == 1) continue;
+    const Ticks took = run->timeline.end[i] - run->timeline.start[i];
+    const std::string source = cost_source(*run, i);
+    INFO(source);
+    if (took == Ticks{9'000'000'000}) {
+      ++own;
+      CHECK(source.ends_with(", costs.exceptions rules for the group"));
+    } else {
+      ++others;
+      CHECK(source.ends_with(", costs.overlapped rules for the group"));
+    }
+  }
+  CHECK(own == 2);  // the ops of one group
+  CHECK(others > 0);
+}
+
 TEST_CASE("memory around an op leaves out what others take and free at the same instant") {
   // 0: 100 bytes static. 10: F takes 5. 20: it ends, another F takes 5. 30: B starts, frees 5 at 40.
   const std::vector<MemoryStep> curve = {{0, 100}, {10, 105}, {20, 110}, {40, 105}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/io/config/config.hpp"
+#include "sim/io/config/effective_config.hpp"
 #include "support/catch.hpp"
 #include "support/temporary.hpp"
 
@@ -82,10 +83,29 @@ TEST_CASE("a table is rows, comma-separated values, lines of JSON or a file with
       Folder("t.json", R"([{"kind": "F", "stage": 3, "time": 2.5}, {"microbatch": 7, "time": 40}])").rows());
 }
 
+TEST_CASE("a row with the time of overlapped pairs is written as it was read") {
+  const io::Config config = read(
+      R"({"time_unit": "ms", "exceptions": [{"kind": "F", "stage": 3, "microbatch": 7, "overlapped": 31.5}]})");
+  const cost::CostRow& row = config.costs.exceptions->at(0);
+  CHECK(row.of_group);
+  CHECK_FALSE(row.is_factor);
+  CHECK(row.number == 31 * kMs + kMs / 2);
+  CHECK(changed_text("costs.exceptions", config) ==
+        R"([{"kind": "F", "stage": 3, "microbatch": 7, "overlapped": 31.5}])");
+}
+
 TEST_CASE("a wrong row is named with its place") {
   CHECK(error_of(R"({"exceptions": [{"stage": 1}]})") ==
-        "c.json:1:78: error: a row of costs.exceptions needs \"time\" or \"factor\", one of the two");
-  CHECK(error_of(R"({"exceptions": [{"stage": 1, "time": 1, "factor": 2}]})").ends_with("one of the two"));
+        "c.json:1:78: error: a row of costs.exceptions needs \"time\", \"factor\" or \"overlapped\", one of "
+        "them");
+  CHECK(error_of(R"({"exceptions": [{"stage": 1, "time": 1, "factor": 2}]})").ends_with("one of them"));
+  CHECK(error_of(R"({"exceptions": [{"stage": 1, "time": 1, "overlapped": 2}]})").ends_with("one of them"));
+  CHECK(error_of(R"({"exceptions": [{"kind": "B", "overlapped": 2}]})")
+            .ends_with("a pair is named by its forward: with \"overlapped\" the kind is F, or left out"));
+  CHECK(error_of(R"({"exceptions": [{"slice": 1, "overlapped": 2}]})")
+            .ends_with("\"overlapped\" is the time of whole pairs; leave the slice out"));
+  CHECK(error_of(R"({"table": [{"overlapped": 2}]})")
+            .find("unknown key of a row of costs.table 'overlapped'") != std::string::npos);
   CHECK(error_of(R"({"table": [{"factor": 2}]})").find("unknown key of a row of costs.table 'factor'") !=
         std::string::npos);
   CHECK(error_of(R"({"exceptions": [{"kind": "X", "time": 1}]})")

@@ -1,5 +1,7 @@
 #include "sim/cost/resolve.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -225,10 +227,21 @@ TEST_CASE("explicit group durations below the longest part are taken with a warn
   CHECK(resolved.costs.overlap.duration == std::vector<Ticks>{kOne + kOne / 2});
   REQUIRE(resolved.warnings.size() == 1);
   CHECK(resolved.warnings[0] ==
-        "c:1:55: costs.overlapped makes groups shorter than their longest part (1 of them): "
-        "(0F1;0B0)OVERLAP_F_B lasts 1.5, its "
-        "longest part 2.0");
+        "c:1:55: costs.overlapped makes groups shorter than their longest part: "
+        "0F with 0B lasts 1.5, its longest part 2.0");
   CHECK(resolve(R"({"forward": 1, "backward": 2, "overlapped": 2})", pair).warnings.empty());
+  // A time of its own makes a group long enough, or too short.
+  const auto with_own = [&](const char* usual, const char* own) {
+    return resolve(fmt::format(R"({{"forward": 1, "backward": 2, "overlapped": {},
+                                    "exceptions": [{{"microbatch": 1, "overlapped": {}}}]}})",
+                               usual, own),
+                   pair)
+        .warnings;
+  };
+  CHECK(with_own("1.5", "2").empty());
+  CHECK(with_own("2", "1.5") ==
+        std::vector<std::string>{"costs.exceptions makes groups shorter than their longest part: "
+                                 "0F with 0B lasts 1.5, its longest part 2.0"});
 }
 
 TEST_CASE("results that overflow are refused") {

@@ -241,14 +241,16 @@ TEST_CASE("one warning names what cannot be dealt") {
   spec.overlap = OverlapSpec{.rule = OverlapRule::Explicit, .pairs = {{9, 9}, {9, 9}}};
   CostRow slice = row(kF, 0, 9);
   slice.slice = 1;
-  spec.exceptions = rows({slice, row(kB, 1, 9)});  // B has no time of its own here
+  CostRow pair = at(row(kF, 0, 9), 1);
+  pair.of_group = true;
+  spec.exceptions = rows({slice, row(kB, 1, 9), pair});  // B has no time of its own here
   const DealtCosts out = deal_out(spec, Placement::loop(2, 2)).value();
   CHECK_FALSE(out.spec.overlap);
   CHECK(
       out.warnings ==
       std::vector<std::string>{
-          "costs are dealt out from 2 stages; left out: 2 rows of costs.table and costs.exceptions that name "
-          "a slice, or a kind without a time of its own, costs.overlapped.pairs"});
+          "costs are dealt out from 2 stages; left out: 3 rows of costs.table and costs.exceptions that name "
+          "a slice, overlapped pairs, or a kind without a time of its own, costs.overlapped.pairs"});
 }
 
 TEST_CASE("layers, ranks and numbers that do not fit are refused with what would") {

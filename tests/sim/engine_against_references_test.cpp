@@ -95,6 +95,9 @@ TEST_CASE("engine, recursion and Boost.Graph agree on what entries, pairs and me
     if (random.chance(30)) {
       for (std::size_t i = 0; i < schedule->num_ops(); ++i)
         costs.per_op.push_back(costs.entry + random.between(0, 100));
+      if (schedule->has_groups() && costs.overlap.rule == OverlapRule::Explicit && random.chance(50))
+        for (std::size_t i = 0; i < schedule->num_ops(); ++i)
+          costs.per_group.push_back(costs.entry + random.between(0, 150));
     }
     INFO("seed " << seed);
     const auto expected = reference_times(*schedule, costs);

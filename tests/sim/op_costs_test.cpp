@@ -126,6 +126,45 @@ TEST_CASE("times of rows are divided as costs.per says") {
   CHECK(resolved.exceptions->front().number == 15);
 }
 
+TEST_CASE("a row with the time of overlapped pairs holds for those of its forward alone") {
+  const auto schedule = test::scene("0F0 (0F1;0B0)OVERLAP_F_B (0F2;0B1)OVERLAP_F_B 0B2");
+  CostRow row = time_of(kF, 45);
+  row.of_group = true;
+  row.microbatch = 2;
+  CostSpec spec = spec_of({row});
+  spec.overlap =
+      OverlapSpec{.rule = OverlapRule::Explicit, .duration = StageNumbers::all(25, "costs.overlapped")};
+  spec.entry = 1;
+  const auto entries = [&] {
+    ResolvedCosts resolved = resolve(spec, *schedule);
+    bind_costs(resolved.costs, resolved.ops, *schedule);
+    Numbers out;
+    for_each_entry(*schedule, 0, schedule->num_ops(), [&](std::size_t first, std::size_t last) {
+      out.push_back(resolved.costs.entry_duration(*schedule, first, last));
+    });
+    return out;
+  };
+  // F 10 and B 20 alone, the other pair 25, this one 45; an entry takes 1 besides.
+  CHECK(entries() == Numbers{11, 26, 46, 21});
+  // All of its stage's: a row without a microbatch is no number of a table either.
+  row.microbatch.reset();
+  spec.exceptions = std::make_shared<std::vector<CostRow>>(std::vector<CostRow>{row});
+  CHECK(entries() == Numbers{11, 46, 46, 21});
+  spec.rank_scale.array = {2 * kUnitScale};
+  CHECK(entries() == Numbers{21, 91, 91, 41});
+  CHECK(bound(spec, *test::scene("0F0 0F1 0F2 0B0 0B1 0B2")) == Numbers{21, 21, 21, 41, 41, 41});
+}
+
+TEST_CASE("a row with the time of overlapped pairs needs times of the others") {
+  CostRow row = time_of(kF, 45);
+  row.of_group = true;
+  row.where = {"costs.json", 3, 9};
+  CHECK_THROWS_WITH(
+      resolve(spec_of({row}), *test::scene("0F0 (0F1;0B0)OVERLAP_F_B 0B1")),
+      "\"overlapped\" is the time of single overlapped pairs, but costs.overlapped gives no times "
+      "of the others; give it a number, an array or \"pairs\", or leave the row out");
+}
+
 TEST_CASE("a row that names what there is not is refused where it stands") {
   const auto schedule = test::scene(kTwoRanks);
   CostRow row = time_of(kF, 1);

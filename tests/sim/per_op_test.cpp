@@ -44,6 +44,14 @@ std::vector<Ticks> random_durations(const Schedule& schedule, std::uint64_t seed
   return out;
 }
 
+/// Of their own, for an order with groups: only an explicit rule has such.
+void give_groups_times(const Schedule& schedule, std::uint64_t seed, Costs& costs) {
+  if (!schedule.has_groups()) return;
+  costs.overlap = {.rule = OverlapRule::Explicit,
+                   .duration = std::vector<Ticks>(static_cast<std::size_t>(schedule.placement().slots()), 1)};
+  costs.per_group = random_durations(schedule, seed + 1);
+}
+
 Totals totals_of(const Schedule& schedule, const Costs& costs, const MemoryModel& memory) {
   return std::get<Totals>(Simulator().evaluate(schedule, costs, memory));
 }
@@ -83,6 +91,7 @@ TEST_CASE("cursors, events, recursion, graph, fixed orders and programs agree on
     INFO("seed " << seed);
     auto [schedule, costs] = problem_of(6'100'000 + seed);
     costs.per_op = random_durations(*schedule, seed);
+    if (seed % 3 == 0) give_groups_times(*schedule, seed, costs);
     const auto expected = test::reference_times(*schedule, costs);
     REQUIRE(expected.has_value());
     const Timeline cursors = simulate(schedule, costs);
@@ -116,6 +125,7 @@ TEST_CASE("metrics of durations of single ops add up") {
     INFO("seed " << seed);
     auto [schedule, costs] = problem_of(6'200'000 + seed);
     costs.per_op = random_durations(*schedule, seed);
+    if (seed % 3 == 0) give_groups_times(*schedule, seed, costs);
     const Timeline timeline = simulate(schedule, costs);
     const Metrics metrics = measure(timeline, costs, default_memory(schedule->placement()), Steps{});
     REQUIRE(metrics.lower_bound.value <= metrics.makespan);

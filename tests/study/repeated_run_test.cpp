@@ -39,7 +39,7 @@ class Draws {
     if (needs.max_chunks > needs.min_chunks) text += fmt::format(R"("chunks": {}, )", v);
     const int stages =
         std::max(p, generator.placement({.ranks = p, .microbatches = 2 * p, .chunks = v}).stages());
-    text += costs(stages, needs.shares_output) + R"(, "memory": )" + memory(stages) + options() + "}";
+    text += costs(stages, generator.requirements) + R"(, "memory": )" + memory(stages) + options() + "}";
     return text;
   }
 
@@ -49,7 +49,7 @@ class Draws {
     for (int i = 0; i < count; ++i) out.push_back(from(low, high));
     return fmt::format("[{}]", fmt::join(out, ", "));
   }
-  std::string costs(int stages, bool shares_output) {
+  std::string costs(int stages, const Requirements& needs) {
     std::string text = R"("costs": {)";
     const bool equal = one_in(3);
     const auto times = [&](const char* key, int low, int high) {
@@ -60,10 +60,19 @@ class Draws {
     times("backward", 2, 18);
     times("backward_input", 1, 9);
     times("backward_weight", 1, 9);
-    if (shares_output) text += R"("output": 2, "output_weight": 3, )";
+    if (needs.shares_output) text += R"("output": 2, "output_weight": 3, )";
     text += R"("offload": 2, "reload": 1, )";
     if (one_in(4)) text += fmt::format(R"("entry": {}, )", from(1, 3));
+    if (needs.overlaps && one_in(2)) times("overlapped", 5, 25);
+    const bool times_groups = text.find("overlapped") != std::string::npos;
+    if (one_in(3)) text += fmt::format(R"("exceptions": [{}], )", exception(stages, times_groups));
     return text + fmt::format(R"("transfer": {{"latency": {}}}}})", one_in(2) ? 0 : from(1, 4));
+  }
+  /// Of a stage, so that all microbatches are alike: a time of its pairs, or a factor of one kind.
+  std::string exception(int stages, bool times_groups) {
+    const int stage = from(0, stages - 1);
+    if (times_groups) return fmt::format(R"({{"stage": {}, "overlapped": {}}})", stage, from(5, 40));
+    return fmt::format(R"({{"stage": {}, "kind": "F", "factor": {}}})", stage, from(2, 3));
   }
   std::string memory(int stages) {
     std::string text = fmt::format(R"({{"activation_bytes": {})", numbers(stages, 1, 9));
@@ -139,10 +148,31 @@ TEST_CASE("what no number may repeat for is evaluated op by op", "[repeated]") {
   };
   CHECK(repeats("}"));
   CHECK_FALSE(repeats(R"(, "exceptions": [{"kind": "F", "microbatch": 3, "time": 5}]})"));
+  CHECK(repeats(R"(, "exceptions": [{"kind": "F", "stage": 1, "time": 5}]})"));
   CHECK_FALSE(
       repeats(fmt::format(R"(, "microbatch_scale": [{}]}})", fmt::join(std::vector<int>(256, 1), ", "))));
   CHECK_FALSE(repeats(R"(, "transfer": {"model": "blocking", "latency": 1}})"));
   CHECK_FALSE(repeats(R"(}, "step": {"rule": "post-validation"})"));
+}
+
+TEST_CASE("times of single pairs count in long runs", "[repeated]") {
+  constexpr Ticks kUnit = 1'000'000'000;
+  const auto makespan = [](const std::string& rows, bool is_shortened) {
+    const io::Config config = test::config_of(
+        R"({"schedule": "dualpipev", "ranks": 2, "microbatches": 256, "costs": {"forward": 1, "backward": 2,
+            "overlapped": 3, "exceptions": [)" +
+        rows + "]}}");
+    Limits limits;
+    limits.with_all_steps = false;
+    const auto run = evaluate_repeated(config, limits, Depth::Metrics, 0);
+    CHECK(run.has_value() == is_shortened);
+    const Run whole = evaluate(config, limits, Depth::Metrics);
+    if (run) CHECK(run->metrics->makespan == whole.metrics->makespan);
+    return whole.metrics->makespan;
+  };
+  const Ticks as_all = makespan(R"({"stage": 0, "overlapped": 3})", true);
+  CHECK(makespan(R"({"stage": 0, "overlapped": 4})", true) > as_all + 200 * kUnit);
+  CHECK(makespan(R"({"stage": 0, "microbatch": 100, "overlapped": 4})", false) == as_all + kUnit);
 }
 
 TEST_CASE("totals of a thousand million ops", "[repeated]") {

@@ -62,6 +62,9 @@ struct PlantedRun {
 /// The same seed gives the same run on every machine but for the last bits of logarithms.
 [[nodiscard]] PlantedRun plant(std::uint64_t seed, const PlantedWorld& world);
 
+/// The timeline as its file would be read: queues are in the order that ran, which a planted order is not.
+[[nodiscard]] Timeline as_read(const Timeline& measured);
+
 /// A cause that should be and is named.
 struct JudgedAmount {
   study::explain::CauseKind kind = study::explain::CauseKind::Rank;

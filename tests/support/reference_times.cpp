@@ -199,6 +199,7 @@ Ticks reference_duration(const Schedule& schedule, const Costs& costs, std::size
     if (schedule.ops()[i].kind() == OpKind::Forward) forwards.push_back(i);
   }
   if (last - first == 1) return sum + costs.entry;
+  if (!costs.per_group.empty()) return costs.per_group[first];
   if (costs.overlap.rule == OverlapRule::Factor)
     return std::max(longest, (sum * costs.overlap.factor + kUnitScale / 2) / kUnitScale) + costs.entry;
   if (costs.overlap.rule == OverlapRule::Saving)

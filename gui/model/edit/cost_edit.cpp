@@ -88,12 +88,13 @@ std::string rows_text(const Rows& rows, const Assignments& from, const RunModel&
       if (row.slice) out.member("slice", *row.slice);
       const std::string number =
           row.is_factor ? format_ticks(row.number, TimeUnit::Unit) : format_ticks(row.number * passes, unit);
+      const std::string_view name = row.of_group ? "overlapped" : "time";
       if (row.is_factor)
         out.key("factor").raw(number);
       else if (plain)
-        out.key("time").raw(number);
+        out.key(name).raw(number);
       else
-        out.member("time", number + std::string(name_of(unit)));
+        out.member(name, number + std::string(name_of(unit)));
       out.close();
     }
     out.close();
@@ -106,7 +107,7 @@ Rows rows_of(const RunModel& run) {
 }
 
 bool is_of(const CostRow& row, Op op) {
-  return row.kind == op.kind() && row.stage == op.stage().value() && !row.rank;
+  return row.kind == op.kind() && row.stage == op.stage().value() && !row.rank && !row.of_group;
 }
 
 /// The op's own row; the last counts.

@@ -142,6 +142,21 @@ std::string_view scales_of(const cost::CostSpec& costs) {
                                         : "costs.stage_scale and costs.rank_scale make";
 }
 
+/// True if a row of costs.exceptions says how long the group at [first, last) takes.
+bool has_own_group_time(const RunModel& run, std::size_t first, std::size_t last) {
+  if (!run.effective || !run.effective->costs.exceptions) return false;
+  const auto names = [](const auto& index, std::int32_t value) { return !index || *index == value; };
+  for (std::size_t at = first; at < last; ++at) {
+    const Op op = op_at(run, at);
+    if (op.kind() != OpKind::Forward) continue;
+    for (const cost::CostRow& row : *run.effective->costs.exceptions)
+      if (row.of_group && names(row.stage, op.stage().value()) &&
+          names(row.microbatch, op.microbatch().value()) && names(row.rank, rank_at(run, at).value()))
+        return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string cost_source(const RunModel& run, std::size_t position) {
@@ -168,7 +183,9 @@ std::string cost_source(const RunModel& run, std::size_t position) {
   if (!run.costs->per_op.empty() && alone != run.costs->table_duration(op, slot))
     text += fmt::format(", its own duration is {}", time_text(run, alone));
   const auto [first, last] = entry_at(run, position);
-  if (last - first > 1) text += ", costs.overlapped rules for the group";
+  if (last - first > 1)
+    text += fmt::format(", {} rules for the group",
+                        has_own_group_time(run, first, last) ? "costs.exceptions" : "costs.overlapped");
   return text;
 }
 

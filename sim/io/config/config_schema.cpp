@@ -64,7 +64,8 @@ constexpr std::string_view kDefinitions = R"(    "time": {
         "microbatch": {"type": "integer", "minimum": 0},
         "slice": {"type": "integer", "minimum": 0},
         "time": {"$ref": "#/$defs/time"},
-        "factor": {"type": "number", "minimum": 0}
+        "factor": {"type": "number", "minimum": 0},
+        "overlapped": {"$ref": "#/$defs/time"}
       },
       "additionalProperties": false
     },

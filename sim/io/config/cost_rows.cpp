@@ -29,6 +29,7 @@ constexpr std::array<RowIndex, 4> kRowIndices = {{{"stage", &CostRow::stage},
 constexpr std::string_view kKindName = "kind";
 constexpr std::string_view kTimeName = "time";
 constexpr std::string_view kFactorName = "factor";
+constexpr std::string_view kGroupName = "overlapped";
 constexpr std::size_t kShownCell = 40;
 constexpr std::string_view kRowsByteOrderMark = "\xEF\xBB\xBF";  // that spreadsheets put before UTF-8
 
@@ -66,6 +67,7 @@ void read_member(CostRow& row, std::string_view name, const Value& value, const 
       return;
     }
   row.is_factor = name == kFactorName;
+  row.of_group = name == kGroupName;
   row.number = row.is_factor ? scale_of(value, name, context) : time_of(value, name, context);
 }
 
@@ -73,8 +75,21 @@ std::vector<std::string> names_of(RowNumber number) {
   std::vector<std::string> names{std::string(kKindName)};
   for (const RowIndex& index : kRowIndices) names.emplace_back(index.name);
   names.emplace_back(kTimeName);
-  if (number == RowNumber::TimeOrFactor) names.emplace_back(kFactorName);
+  if (number == RowNumber::Time) return names;
+  names.emplace_back(kFactorName);
+  names.emplace_back(kGroupName);
   return names;
+}
+
+/// A pair is named by its forward, and has no slices' times.
+void require_names_groups(const CostRow& row) {
+  if (row.kind.value_or(OpKind::Forward) != OpKind::Forward)
+    throw InputError(
+        row.where,
+        fmt::format("a pair is named by its forward: with \"{}\" the kind is F, or left out", kGroupName));
+  if (row.slice)
+    throw InputError(row.where,
+                     fmt::format("\"{}\" is the time of whole pairs; leave the slice out", kGroupName));
 }
 
 CostRow row_of(const Value& value, const ReadContext& context, RowNumber number) {
@@ -90,14 +105,16 @@ CostRow row_of(const Value& value, const ReadContext& context, RowNumber number)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw InputError::unknown_name(value.where_key(i), fmt::format("key of a row of {}", context.key.path),
                                      shortened(name, 64), names);
-    if (name == kTimeName || name == kFactorName) ++numbers;
+    if (name == kTimeName || name == kFactorName || name == kGroupName) ++numbers;
     read_member(row, name, value.items()[i], context);
   }
   if (numbers != 1)
-    throw InputError(row.where, number == RowNumber::Time
-                                    ? fmt::format("a row of {} has no \"time\"; give it", context.key.path)
-                                    : fmt::format("a row of {} needs \"time\" or \"factor\", one of the two",
-                                                  context.key.path));
+    throw InputError(
+        row.where, number == RowNumber::Time
+                       ? fmt::format("a row of {} has no \"time\"; give it", context.key.path)
+                       : fmt::format("a row of {} needs \"time\", \"factor\" or \"overlapped\", one of them",
+                                     context.key.path));
+  if (row.of_group) require_names_groups(row);
   return row;
 }
 
@@ -305,7 +322,7 @@ void write_rows(TextWriter& out, const std::vector<cost::CostRow>& rows, TimeUni
     if (row.kind) out << "\"kind\": \"" << letter_of(*row.kind) << "\", ";
     for (const RowIndex& index : kRowIndices)
       if (row.*index.member) out << '"' << index.name << "\": " << *(row.*index.member) << ", ";
-    out << '"' << (row.is_factor ? kFactorName : kTimeName) << "\": ";
+    out << '"' << (row.is_factor ? kFactorName : row.of_group ? kGroupName : kTimeName) << "\": ";
     out.ticks(row.number, row.is_factor ? TimeUnit::Unit : unit) << '}';
   }
   out << ']';

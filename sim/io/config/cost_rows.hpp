@@ -13,7 +13,7 @@ namespace pipeloom::io {
 /// The number that a row may have.
 enum class RowNumber : unsigned char {
   Time,          ///< "time" alone, as tables do
-  TimeOrFactor,  ///< "time" or "factor", one of the two
+  TimeOrFactor,  ///< "time", "factor" or "overlapped", one of them
 };
 
 /// An array of rows. Throws InputError at the row, or the key in it, that says something else.

@@ -270,7 +270,7 @@ const Form Documents::kForm = {
 const Form Exceptions::kForm = {
     .help =
         "an array of {\"kind\", \"stage\", \"rank\", \"microbatch\", \"slice\": any of these, and "
-        "\"time\" or \"factor\"}",
+        "\"time\", \"factor\" or \"overlapped\"}",
     .kinds = value_kinds({K::Array}),
     .kinds_text = "an array of objects such as {\"kind\": \"F\", \"stage\": 3, \"factor\": 1.6}",
     .is_word = is_time,

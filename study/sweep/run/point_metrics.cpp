@@ -26,6 +26,17 @@ bool all_positive(const Table& table) {
   return std::all_of(table.begin(), table.end(), [](auto value) { return value > 0; });
 }
 
+/// True if no overlapped group is over when it begins. Groups that only the order knows are looked at one by one.
+bool groups_take_time(const Schedule& schedule, const Costs& costs) {
+  if (!schedule.has_groups()) return true;
+  if (costs.overlap.pairs.empty() && costs.per_group.empty()) return all_positive(costs.overlap.duration);
+  bool all = true;
+  for_each_entry(schedule, 0, schedule.num_ops(), [&](std::size_t first, std::size_t last) {
+    all = all && (last - first == 1 || costs.entry_duration(schedule, first, last) > 0);
+  });
+  return all;
+}
+
 }  // namespace
 
 Wanted wanted_by(std::span<const study::Metric* const> metrics,
@@ -128,7 +139,7 @@ bool PointMetrics::find_totals(MadeSchedule& made, const Steps& steps, bool& gro
 bool PointMetrics::order_decides_bytes(const Schedule& schedule) const {
   const Costs& costs = run_.costs;
   if (any_positive(run_.memory.receive) || costs.overlap.rule == OverlapRule::Sequential ||
-      schedule.slices() > 1 || !costs.microbatch_scale.empty() || !all_positive(costs.overlap.duration))
+      schedule.slices() > 1 || !costs.microbatch_scale.empty() || !groups_take_time(schedule, costs))
     return false;
   if (!costs.per_op.empty()) return all_positive(costs.per_op);
   for (const OpKind kind : kAllOpKinds)

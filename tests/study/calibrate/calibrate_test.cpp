@@ -312,6 +312,91 @@ TEST_CASE("pauses of a collector are in every entry, so that the step is the mea
   CHECK(fitted >= 3);
 }
 
+namespace {
+
+/// Steps of F 10 and B 20 ms on three ranks with messages of 1 ms. `lost(step)` ms pass before F of stage 1 and this microbatch.
+template <class Lost>
+Timeline steps_that_lose(int steps, int microbatch, Lost&& lost) {
+  const ScheduleIn schedule = made("1f1b", {.ranks = 3, .microbatches = 6});
+  const Op late = forward(Stage(1), Microbatch(microbatch));
+  Timeline out{.schedule = schedule, .steps = steps, .unit = TimeUnit::Millisecond, .start = {}, .end = {}};
+  Ticks begin = 0;
+  for (int step = 0; step < steps; ++step) {
+    const Ticks ms = lost(step);
+    Timeline one = run_with(schedule, fmt::format(R"({{"time_unit": "ms", "forward": 10, "backward": 20,
+      "exceptions": [{{"kind": "F", "stage": 1, "microbatch": {}, "time": {}}}], "transfer": {{"latency": 1}}}})",
+                                                  microbatch, 10 + ms))
+                       .timeline;
+    for (std::size_t i = 0; i < schedule->num_ops(); ++i) {
+      out.start.push_back(begin + one.start[i] + (schedule->ops()[i] == late ? ms * kMs : 0));
+      out.end.push_back(begin + one.end[i]);
+    }
+    begin += span_of(one).end + 100 * kMs;
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("time that is lost before one op in every step is part of its time", "[calibrate]") {
+  // Once a little less, so that it is the median that counts.
+  const Timeline timeline = steps_that_lose(4, 2, [](int step) { return step == 1 ? Ticks{6} : Ticks{7}; });
+  const Calibration found = calibrate(timeline);
+  CAPTURE(file_of(found));
+  REQUIRE(found.costs.exceptions);
+  REQUIRE(found.costs.exceptions->size() == 1);
+  const cost::CostRow& row = found.costs.exceptions->at(0);
+  CHECK(row.kind == OpKind::Forward);
+  CHECK(row.stage == 1);
+  CHECK(row.microbatch == 2);
+  // F takes 10 ms, and 7 ms pass before it.
+  CHECK(row.number == 17 * kMs);
+  CHECK(found.measured.single.before == std::vector<Ticks>{7 * kMs});
+  REQUIRE(found.replay);
+  CHECK(found.replay->simulated == found.replay->measured);
+  // The op itself is no longer than the others, so that nothing is left of it.
+  for (const Residual& one : found.replay->residuals) CHECK(one.rest.spread == 0);
+}
+
+TEST_CASE("what one entry alone waits for is no slow link", "[calibrate]") {
+  // Of the messages from rank 0 to rank 1 the first alone is waited for; 5 ms pass before its forward.
+  const Calibration found = calibrate(steps_that_lose(4, 0, [](int /*step*/) { return Ticks{5}; }));
+  CAPTURE(file_of(found));
+  CHECK(found.costs.transfer.links.empty());
+  REQUIRE(found.costs.exceptions);
+  REQUIRE(found.costs.exceptions->size() == 1);
+  CHECK(found.costs.exceptions->at(0).microbatch == 0);
+  CHECK(found.costs.exceptions->at(0).number == 15 * kMs);
+  REQUIRE(found.replay);
+  CHECK(found.replay->simulated == found.replay->measured);
+}
+
+TEST_CASE("time that is lost in one step of four is of that step alone", "[calibrate]") {
+  const Calibration found =
+      calibrate(steps_that_lose(4, 2, [](int step) { return Ticks{step == 2 ? 7 : 0}; }));
+  CHECK_FALSE(found.costs.exceptions);
+}
+
+TEST_CASE("costs of planted runs predict the step within half a percent", "[calibrate]") {
+  constexpr Ticks kMicrosecond = 1'000'000;
+  const test::PlantedWorld quiet{};
+  const test::PlantedWorld launches{.sigma = 0.003,
+                                    .steps = 5,
+                                    .launch = 50 * kMicrosecond,
+                                    .least_latency = 20 * kMicrosecond,
+                                    .most_latency = 80 * kMicrosecond,
+                                    .last_stage = 1.5};
+  for (const test::PlantedWorld* world : {&quiet, &launches})
+    for (std::uint64_t seed = 4'200'001; seed < 4'200'061; ++seed) {
+      const test::PlantedRun run = test::plant(seed, *world);
+      INFO("seed " << seed << ", " << run.shape);
+      const Calibration found = calibrate(test::as_read(run.measured));
+      REQUIRE(found.replay);
+      const auto measured = static_cast<double>(found.replay->measured);
+      CHECK(std::abs(static_cast<double>(found.replay->simulated) / measured - 1) < 0.005);
+    }
+}
+
 TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {
   const ScheduleIn schedule = made("1f1b", {.ranks = 4, .microbatches = 4});
   const Calibration found = calibrate(timeline_of(schedule, ""), {.layers = {8, 8, 8, 7}});

@@ -83,6 +83,41 @@ TEST_CASE("a first forward that is longer in every step is one", "[calibrate]") 
   CHECK(found.sigma == Approx(0.01).epsilon(0.3));
 }
 
+TEST_CASE("a pair that is longer in every step has a row by its forward", "[calibrate]") {
+  // 0F0, then the pairs of 0Fk and 0B(k-1), then 0B19; the pair of 0F7 takes 50 instead of 30.
+  ScheduleBuilder out(Placement::linear(1), 20);
+  out.begin_rank(Rank(0));
+  out.add(forward(Stage(0), Microbatch(0)));
+  for (int k = 1; k < 20; ++k) {
+    const Op pair[] = {forward(Stage(0), Microbatch(k)), backward(Stage(0), Microbatch(k - 1))};
+    out.add_group(pair);
+  }
+  out.add(backward(Stage(0), Microbatch(19)));
+  Timeline timeline;
+  timeline.schedule = std::make_shared<const Schedule>(std::move(out).build());
+  timeline.steps = 4;
+  Ticks now = 0;
+  for (int step = 0; step < timeline.steps; ++step)
+    for_each_entry(*timeline.schedule, 0, timeline.schedule->num_ops(),
+                   [&](std::size_t first, std::size_t last) {
+                     const bool is_long =
+                         last - first == 2 && timeline.schedule->ops()[first].microbatch() == Microbatch(7);
+                     const Ticks end = now + (is_long ? 50'000 : last - first == 2 ? 30'000 : 20'000);
+                     for (std::size_t i = first; i < last; ++i) {
+                       timeline.start.push_back(now);
+                       timeline.end.push_back(end);
+                     }
+                     now = end;
+                   });
+  const SingleOps found = find_single_ops(timeline);
+  REQUIRE(found.rows.size() == 1);
+  CHECK(found.rows[0].of_group);
+  CHECK(found.rows[0].kind == OpKind::Forward);
+  CHECK(found.rows[0].stage == 0);
+  CHECK(found.rows[0].microbatch == 7);
+  CHECK(found.rows[0].number == 50'000);
+}
+
 TEST_CASE("a difference of less than half a percent is none", "[calibrate]") {
   const Timeline timeline =
       steps_of(2, [](int, int microbatch, OpKind) -> Ticks { return microbatch == 3 ? 100'400 : 100'000; });

@@ -104,11 +104,17 @@ std::string some_costs(test::Random& random, int kind, int stages, int p, int m)
       return fmt::format(
           R"(, "costs": {{{}}}, "step": {{"rule": "post-validation", "optimizer": {}, "count": 2}})", times,
           number(0));
+    case 9:
+      // Of single groups, among them some that take no time.
+      return fmt::format(
+          R"(, "costs": {{{}, "overlapped": {}, "exceptions": [{{"stage": {}, "overlapped": {}}}, {{"microbatch": {}, "overlapped": {}}}, {{"kind": "F", "microbatch": {}, "factor": 1.5}}]}})",
+          times, number(3), random.below(stages), number(2), random.below(m), random.below(3),
+          random.below(m));
     default:
       return R"(, "costs": {"forward": 1, "backward": 1, "backward_weight": 2})";  // I would be negative
   }
 }
-constexpr int kCostKinds = 10;
+constexpr int kCostKinds = 11;
 
 std::string some_memory(test::Random& random, int kind, int stages) {
   switch (kind) {

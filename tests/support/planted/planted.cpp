@@ -8,6 +8,8 @@
 
 #include "schedules/generator.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/formats/timeline_rows.hpp"
 #include "study/explain/named_causes.hpp"
 #include "support/planted/plot.hpp"
 
@@ -157,6 +159,20 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
   run.causes = std::move(plot.causes);
   for (Planted& cause : run.causes) cause.text = text_of(cause);
   return run;
+}
+
+Timeline as_read(const Timeline& measured) {
+  const Schedule& schedule = *measured.schedule;
+  io::TimelineRows rows;
+  rows.unit = measured.unit;
+  for (int step = 0; step < measured.steps; ++step)
+    for (std::size_t i = 0; i < schedule.num_ops(); ++i)
+      rows.rows.push_back({.op = schedule.ops()[i],
+                           .start = measured.start_of(i, step),
+                           .end = measured.end_of(i, step),
+                           .rank = schedule.rank_of_op(i).value(),
+                           .step = step});
+  return io::timeline_of(std::move(rows), "measured").timeline;
 }
 
 }  // namespace pipeloom::test
