@@ -1,6 +1,7 @@
 #include "study/run/repeated_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -77,6 +78,53 @@ std::int64_t extended(std::int64_t shorter, std::int64_t longer, std::int64_t ti
   if (sum > kMaxTicks) refuse_times();
   return static_cast<std::int64_t>(sum.value());
 }
+
+/// The numbers of microbatches in two sizes of a schedule, replica by replica. They shift alike, but where the last microbatches are too few for all replicas
+/// to have as many: those of the shorter one then have other numbers in the whole run.
+class MicrobatchShifts {
+ public:
+  MicrobatchShifts(const Schedule& shorter, const Schedule& longer, const Cuts& cuts)
+      : shorter_(shorter), longer_(longer), cuts_(cuts) {
+    for (std::size_t replica = 0; replica < of_size_.size(); ++replica) {
+      const auto few = of(shorter, replica);
+      const auto more = of(longer, replica);
+      if (few.empty()) continue;
+      of_size_.at(replica) = more.front() - few.front();
+      of_repetition_.at(replica) = more.at(more.size() - few.size()) - more.front();
+    }
+  }
+
+  /// True if the entry at `first`, which comes before a cut, has the numbers that all of its replicas' have; `repeats` asks for those one repetition later too.
+  [[nodiscard]] bool is_regular(std::size_t first, bool repeats) const {
+    for (std::size_t index = first;; ++index) {
+      const Op op = shorter_.ops()[index];
+      const std::size_t replica = shorter_.replica_of(op.microbatch()).at();
+      const Rank rank = shorter_.home_of(op);
+      const std::size_t place = index - shorter_.queue_begin(rank);
+      const std::int32_t same = longer_.queue(rank)[place].microbatch().value();
+      if (same - op.microbatch().value() != of_size_.at(replica)) return false;
+      const std::size_t block = cuts_.repetition.blocks * cuts_.queues.block_ops(rank);
+      if (repeats &&
+          longer_.queue(rank)[place + block].microbatch().value() - same != of_repetition_.at(replica))
+        return false;
+      if (!op.joined()) return true;
+    }
+  }
+
+ private:
+  static std::vector<std::int32_t> of(const Schedule& schedule, std::size_t replica) {
+    std::vector<std::int32_t> out;
+    for (Microbatch k{0}; k < Microbatch(schedule.microbatches()); ++k)
+      if (schedule.replica_of(k).at() == replica) out.push_back(k.value());
+    return out;
+  }
+
+  const Schedule& shorter_;
+  const Schedule& longer_;
+  const Cuts& cuts_;
+  std::array<std::int32_t, 2> of_size_ = {};
+  std::array<std::int32_t, 2> of_repetition_ = {};
+};
 
 /// Writes the entries of a shorter run's chain as those of the whole run, which has `times` repetitions more at the last cut.
 class PathWriter {
@@ -391,13 +439,20 @@ class Shortened {
                                   [&](std::size_t op) { return cuts.is_before(schedule, op, cut); }) -
              chain.begin();
     };
+    const MicrobatchShifts shifts(schedule, *longer.schedule, cuts);
+    const auto is_regular = [&](std::ptrdiff_t begin, std::ptrdiff_t end, bool repeats) {
+      return std::all_of(chain.begin() + begin, chain.begin() + end,
+                         [&](std::size_t op) { return shifts.is_regular(op, repeats); });
+    };
     const auto blocks = static_cast<std::ptrdiff_t>(cuts.repetition.blocks);
     for (auto cut = static_cast<std::ptrdiff_t>(cuts.last);
          cut - blocks >= static_cast<std::ptrdiff_t>(cuts.repetition.first); cut -= blocks) {
       const auto to = crossing(static_cast<std::size_t>(cut));
       const auto from = crossing(static_cast<std::size_t>(cut - blocks));
-      if (from == 0 || !is_repeated(schedule, chain[static_cast<std::size_t>(from - 1)],
-                                    chain[static_cast<std::size_t>(to - 1)], cuts))
+      if (from == 0 ||
+          !is_repeated(schedule, chain[static_cast<std::size_t>(from - 1)],
+                       chain[static_cast<std::size_t>(to - 1)], cuts) ||
+          !is_regular(0, from, false) || !is_regular(from, to, true))
         continue;
       PathWriter out(schedule, *longer.schedule, cuts, repeated);
       for (std::ptrdiff_t i = 0; i < to; ++i) out.add(chain[static_cast<std::size_t>(i)], 0);

@@ -139,6 +139,19 @@ TEST_CASE("twenty thousand runs from two short ones are the whole runs", "[.][re
     if (generator.period) CHECK(compare_drawn(generator, 1000, 11) > 0);
 }
 
+TEST_CASE("a path through microbatches that are too few for both replicas is the whole run's", "[repeated]") {
+  // 542 = 67 * 8 + 6: of the last microbatches each replica has 3, where it has 4 in all others.
+  const io::Config config = test::config_of(
+      R"({"schedule": "bitpipe", "ranks": 8, "microbatches": 542, "costs": {
+          "forward": [5, 1, 6, 2, 8, 8, 5, 6, 2, 5, 5, 2, 5, 9, 7, 4],
+          "backward": [2, 18, 7, 10, 5, 16, 8, 18, 12, 12, 11, 14, 8, 7, 16, 16], "transfer": {"latency": 1}}})");
+  Limits limits;
+  limits.with_all_steps = false;
+  const auto run = evaluate_repeated(config, limits, Depth::All, 0);
+  REQUIRE(run);
+  CHECK(told(*run) == told(evaluate(config, limits)));
+}
+
 TEST_CASE("what no number may repeat for is evaluated op by op", "[repeated]") {
   const auto repeats = [](const std::string& more) {
     const io::Config config = test::config_of(
