@@ -351,11 +351,13 @@ bool agree(const std::vector<Ticks>& halves, Ticks more, Ticks usual) {
   });
 }
 
-/// Without those that lie farther from the smallest than `width`, which waited for something else. Latencies that jitter do so by a part of them: of a link that is slower
-/// than the fastest, whose smallest is `least`, it is as much wider.
-LinkSamples near_smallest(const LinkSamples& of, Ticks least, Ticks width) {
-  const double longer = std::max(1.0, static_cast<double>(of.smallest) / static_cast<double>(least));
-  const Ticks most = of.smallest + std::llround(longer * static_cast<double>(width));
+/// Without those that lie farther from the smallest than `width`, which waited for something else. Latencies that jitter do so by a part of them: of a
+/// link whose smallest is longer than the usual one, it is as much wider, up to this smallest.
+LinkSamples near_smallest(const LinkSamples& of, Ticks usual, Ticks width) {
+  if (of.waited.empty()) return of;
+  const double longer = static_cast<double>(of.smallest) / static_cast<double>(usual);
+  const double wider = std::min(static_cast<double>(of.smallest), longer * static_cast<double>(width));
+  const Ticks most = of.smallest + std::max(width, static_cast<Ticks>(wider));
   LinkSamples near = of;
   std::erase_if(near.waited, [most](const LinkSamples::Waited& one) { return one.time > most; });
   return near;
@@ -378,10 +380,11 @@ void find_latencies(const Wiring& wiring, const std::vector<MeasuredStep>& steps
   const auto small = static_cast<Ticks>(kSmallPart * static_cast<double>(explain::usual_time(steps)));
   std::vector<LinkSamples> samples = latency_samples(wiring, steps, out, std::max(small, least_idle));
   const auto width = std::max(small, static_cast<Ticks>(8 * usual_spread(samples)));
-  Ticks least = kMaxTicks;
+  std::vector<Ticks> smallest;
   for (const LinkSamples& of : samples)
-    if (of.smallest > 0) least = std::min(least, of.smallest);
-  for (LinkSamples& of : samples) of = near_smallest(of, least, width);
+    if (of.smallest > 0) smallest.push_back(of.smallest);
+  const Ticks usual_smallest = std::max<Ticks>(1, sample_of(std::move(smallest)).median);
+  for (LinkSamples& of : samples) of = near_smallest(of, usual_smallest, width);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     LinkSamples& of = samples[i];
     const bool is_doubtful = of.is_of_one_entry(steps.size()) &&

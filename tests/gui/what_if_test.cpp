@@ -102,6 +102,21 @@ TEST_CASE("exceptions that stand already stay in force, the newest of an op coun
   CHECK(duration_of(*all, "1/1F1") == 2 * kOne);
 }
 
+TEST_CASE("times of single overlapped pairs stay when an op's time changes") {
+  const Assignments pairs = {{"schedule", "\"dualpipev\""},
+                             {"ranks", "2"},
+                             {"microbatches", "6"},
+                             {"costs.overlapped", "2.5"},
+                             {"costs.exceptions", R"([{"stage": 0, "microbatch": 4, "overlapped": 9}])"}};
+  REQUIRE(duration_of(*run_of_config(pairs), "0/0F4") == 9 * kOne);
+  for (const CostScope scope : {CostScope::Op, CostScope::StageKind}) {
+    const RunPtr run = changed(pairs, "0/0F0", scope, 3);
+    CHECK(duration_of(*run, "0/0F0") == 3 * kOne);
+    CHECK(duration_of(*run, "0/0F4") == 9 * kOne);
+    CHECK(duration_of(*run, "0/0F5") == 5 * kOne / 2);
+  }
+}
+
 TEST_CASE("times with a unit are written with it") {
   const Assignments ms = with(kPlain, {{"costs.forward", "\"2ms\""}, {"costs.backward", "\"4ms\""}});
   const RunPtr run = run_of_config(ms);

@@ -397,6 +397,25 @@ TEST_CASE("costs of planted runs predict the step within half a percent", "[cali
     }
 }
 
+TEST_CASE("a link whose messages come while ranks wait for others is not as slow as these", "[calibrate]") {
+  // Nothing but launches; the link back to the first rank is seldom the last that an entry waits for.
+  constexpr Ticks kMicrosecond = 1'000'000;
+  const test::PlantedWorld world{.sigma = 0.003,
+                                 .causes = 0,
+                                 .steps = 5,
+                                 .launch = 50 * kMicrosecond,
+                                 .heavy = true,
+                                 .least_latency = 20 * kMicrosecond,
+                                 .most_latency = 80 * kMicrosecond,
+                                 .last_stage = 1.5};
+  const test::PlantedRun run = test::plant(4'200'225, world);
+  const Calibration found = calibrate(test::as_read(run.measured));
+  CHECK(found.costs.transfer.links.empty());
+  REQUIRE(found.replay);
+  const auto measured = static_cast<double>(found.replay->measured);
+  CHECK(std::abs(static_cast<double>(found.replay->simulated) / measured - 1) < 0.005);
+}
+
 TEST_CASE("layers go into the file, one number for each stage", "[calibrate]") {
   const ScheduleIn schedule = made("1f1b", {.ranks = 4, .microbatches = 4});
   const Calibration found = calibrate(timeline_of(schedule, ""), {.layers = {8, 8, 8, 7}});

@@ -119,8 +119,10 @@ Ticks add_step(Plot& plot, const std::vector<Ticks>& offsets, Ticks begin, Plant
     run.measured.start.push_back(step.start[i] + by);
     const auto early = static_cast<Ticks>(
         world.early_end > 0 ? uniform(random, 0, 1) * static_cast<double>(world.early_end) : 0);
-    run.measured.end.push_back(step.end[i] + by - early);
     const std::size_t e = plot.net.entry_of[i];
+    // Overlapped ops end together.
+    const bool is_joined = i > 0 && plot.net.entry_of[i - 1] == e;
+    run.measured.end.push_back(is_joined ? run.measured.end.back() : step.end[i] + by - early);
     run.lost[i] += conditions.paused[e] - planted[e] + (conditions.launch.empty() ? 0 : conditions.launch[e]);
   }
   return begin + step.length + plot.forward;
