@@ -22,7 +22,7 @@ except ImportError:
     jsonschema = None
 
 # Distances of the simulated from the measured step, in percent.
-MOST = {"1f1b": 0.6, "interleaved-1f1b": 0.6}
+MOST = {"1f1b": 0.5, "interleaved-1f1b": 0.4}
 
 
 def expect(what, found, wanted):
