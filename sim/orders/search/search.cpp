@@ -149,14 +149,40 @@ class Search {
         std::max<std::int64_t>(1, work_of(static_cast<double>(kChains)) / std::max<std::int64_t>(1, cost)));
   }
 
+  /// The first policies; where not all may be played, of each family those that are best with fewer microbatches.
+  [[nodiscard]] std::vector<std::vector<Policy>> policies_to_play() {
+    std::vector<std::vector<Policy>> out = first_policies(problem_);
+    const std::size_t most = plays(out.size());
+    const bool all = std::ranges::all_of(out, [&](const auto& family) { return family.size() <= most; });
+    const auto smaller = all ? std::nullopt : reduced(problem_);
+    for (std::vector<Policy>& family : out) {
+      if (smaller) sort_by_play(*smaller, family);
+      family.resize(std::min(family.size(), most));
+    }
+    return out;
+  }
+
+  /// The best of a play on the problem first; one that reaches its bound is the best, whatever comes after it.
+  void sort_by_play(const Problem& problem, std::vector<Policy>& family) {
+    Player player(problem);
+    const Ticks bound = best_bound(problem).value;
+    Ticks best = kMaxTicks;
+    std::vector<RankedPolicy> ranked;
+    for (Policy& policy : family) {
+      const bool plays = best > bound && !is_told_to_stop();
+      const Ticks value = plays ? player.play(policy).value_or(kMaxTicks) : kMaxTicks;
+      best = std::min(best, value);
+      ranked.push_back({std::move(policy), value, 0});
+    }
+    std::ranges::stable_sort(ranked, {}, &RankedPolicy::value);
+    for (std::size_t i = 0; i < family.size(); ++i) family[i] = std::move(ranked[i].policy);
+  }
+
   void take_policies() {
     Player player(problem_);
     std::vector<std::vector<RankedPolicy>> families;
-    std::vector<std::vector<Policy>> first = first_policies(problem_);
-    const std::size_t most = plays(first.size());
-    for (std::vector<Policy>& family : first) {
+    for (std::vector<Policy>& family : policies_to_play()) {
       families.emplace_back();
-      family.resize(std::min(family.size(), most));
       for (Policy& policy : family) {
         if (is_told_to_stop()) return;
         const auto value = play(player, policy);

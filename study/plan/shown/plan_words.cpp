@@ -33,6 +33,8 @@ constexpr std::array<Meaning, 7> kMeanings = {{
 constexpr std::size_t kNamesShown = 4;
 /// What comes nearest is said of so many where nothing fits.
 constexpr std::size_t kNearestShown = 3;
+/// Reasons of a target that takes nothing: what it says of the model is seldom the most frequent.
+constexpr std::size_t kReasonsShown = 5;
 
 std::string_view words_of(Refusal refusal) {
   switch (refusal) {
@@ -78,7 +80,7 @@ void add_target_lines(const Plan& plan, page::List& list) {
     if (++counts[one->why] == 1) firsts.push_back(one);
   std::ranges::stable_sort(firsts, std::ranges::greater(),
                            [&](const PlanRejected* one) { return counts.at(one->why); });
-  for (std::size_t i = 0; i < std::min(firsts.size(), kNearestShown); ++i) {
+  for (std::size_t i = 0; i < std::min(firsts.size(), kReasonsShown); ++i) {
     const std::size_t more = counts.at(firsts[i]->why) - 1;
     list.items.push_back(fmt::format("  {}{}: {}", firsts[i]->name,
                                      more > 0 ? fmt::format(" and {} more", more) : "", firsts[i]->why));
