@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <pipeloom/schedules.hpp>
 #include "sim/dependency.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
@@ -35,6 +36,7 @@ std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, cons
   prepare_actions(schedule, costs, memory);
   prepare_extras(schedule, memory);
   find_bytes_per_live(schedule, memory);
+  cells_are_clean_ = false;
   run_all(schedule, costs, times);
   std::size_t done = 0;
   for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank)
@@ -45,11 +47,26 @@ std::size_t CursorEngine::run(const Schedule& schedule, const Costs& costs, cons
 }
 
 void CursorEngine::run_all(const Schedule& schedule, const Costs& costs, Times times) {
-  do run_runnable(schedule, costs, times);
-  while (find_space());
+  do {
+    end_if_stopped();
+    run_runnable(schedule, costs, times);
+  } while (find_space());
   if (bytes_follow_live_)
     for (Cursor& cursor : cursors_) cursor.peak_held = cursor.peak_live * bytes_per_live_;
   for (std::size_t r = 0; r < copied_peaks_.size(); ++r) cursors_[r].peak_held = copied_peaks_[r].peak();
+}
+
+void CursorEngine::end_if_stopped() const {
+  if (stop_ != nullptr && *stop_ && (*stop_)()) throw Stopped();
+}
+
+template <bool kExtended>
+void CursorEngine::run_visits(const Schedule& schedule, const Costs& costs, Times times) {
+  constexpr std::size_t kBetween = 4096;
+  for (std::size_t visits = 1; num_runnable_ != 0; ++visits) {
+    if (visits % kBetween == 0) end_if_stopped();
+    run_general<kExtended>(schedule, costs, *runnable_[--num_runnable_], times);
+  }
 }
 
 void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Times times) {
@@ -57,11 +74,11 @@ void CursorEngine::run_runnable(const Schedule& schedule, const Costs& costs, Ti
   const bool by_entry = times.entry_times != nullptr || costs.rank_time != 0 ||
                         (schedule.has_groups() && (per_op || costs.entry != 0));
   if (schedule.is_extended() || !costs.microbatch_scale.empty() || by_entry) {
-    while (num_runnable_ != 0) run_general<true>(schedule, costs, *runnable_[--num_runnable_], times);
+    run_visits<true>(schedule, costs, times);
     return;
   }
   if (schedule.has_groups()) {
-    while (num_runnable_ != 0) run_general<false>(schedule, costs, *runnable_[--num_runnable_], times);
+    run_visits<false>(schedule, costs, times);
     return;
   }
   const bool replicas = schedule.placement().replicas() > 1;

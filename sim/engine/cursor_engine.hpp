@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,10 @@ class CursorEngine {
   CursorEngine() = default;
   explicit CursorEngine(const Rings& rings) : rings_(rings) {}
 
+  /// `stop` is asked before a run, before its rings grow, and now and then while entries have groups, copies or times of their own: true ends the run with
+  /// Stopped. Null: never.
+  void set_stop(const std::function<bool()>* stop) { stop_ = stop; }
+
   /// Runs every rank as far as it goes. Returns the number of ops run.
   std::size_t run(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
                   const std::vector<Ticks>& ready, Times times);
@@ -116,6 +121,9 @@ class CursorEngine {
   void prepare_extras(const Schedule& schedule, const MemoryModel& memory);
   void run_all(const Schedule& schedule, const Costs& costs, Times times);
   void run_runnable(const Schedule& schedule, const Costs& costs, Times times);
+  template <bool kExtended>
+  void run_visits(const Schedule& schedule, const Costs& costs, Times times);
+  void end_if_stopped() const;
   bool find_space();
   void wake_where_space();
   void double_rings();
@@ -187,6 +195,7 @@ class CursorEngine {
   std::size_t num_rows_ = 0;   // of cells_
   std::size_t ring_mask_ = 0;  // a ring has ring_mask_ + 1 cells, a power of two
   bool cells_are_clean_ = false;
+  const std::function<bool()>* stop_ = nullptr;
   bool bytes_follow_live_ = false;  // every activation has the same size and goes at once
   Bytes bytes_per_live_ = 0;
   std::vector<Ticks> turn_ends_;  // of the parts of the group that runs, Sequential overlap only

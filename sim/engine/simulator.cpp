@@ -79,6 +79,10 @@ Simulator::~Simulator() = default;
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
+void Simulator::set_stop(const std::function<bool()>* stop) {
+  state_->engine.set_stop(stop);
+}
+
 Simulator::Outcome Simulator::evaluate(const Schedule& schedule, const Costs& costs,
                                        const MemoryModel& memory, const std::vector<Ticks>& ready) {
   return state_->evaluate(schedule, costs, memory, {}, ready);
@@ -206,7 +210,8 @@ Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const
 
 }  // namespace
 
-Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, const Steps& steps) {
+Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, const Steps& steps,
+                  const std::function<bool()>& stop) {
   Timeline timeline;
   timeline.steps = steps.count;
   timeline.unit = costs.unit;
@@ -216,6 +221,7 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
   timeline.schedule = std::move(schedule);
   const MemoryModel memory = default_memory(timeline.schedule->placement());
   Simulator simulator;
+  simulator.set_stop(&stop);
   std::vector<Ticks> ready;
   for (int step = 0; step < steps.count; ++step) {
     const auto part = [&](std::vector<Ticks>& times) {

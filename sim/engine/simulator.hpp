@@ -14,6 +14,7 @@
 // for its own F; W(s,k) for its own I. That B also waits for its own F on the other stages follows from the chain.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -52,6 +53,10 @@ class Simulator {
   Simulator(Simulator&&) noexcept;
   Simulator& operator=(Simulator&&) noexcept;
 
+  /// Of later evaluations: `stop` is asked now and then, and true ends one with Stopped; schedules of plain ops in one go ask before they run alone.
+  /// It must outlive them; null: never.
+  void set_stop(const std::function<bool()>* stop);
+
   /// Totals only: 16 bytes of working memory per (stage, microbatch), no timeline. `ready[r]`, if given, is when rank r may
   /// start its first entry; default 0.
   [[nodiscard]] Outcome evaluate(const Schedule& schedule, const Costs& costs, const MemoryModel& memory,
@@ -72,9 +77,9 @@ class Simulator {
 [[nodiscard]] bool times_fit_easily(const Schedule& schedule, const Costs& costs);
 
 /// A schedule with its times for `steps.count` steps. Throws ScheduleError describing the wait cycle if it hangs,
-/// InputError if a time would pass kMaxTicks.
+/// InputError if a time would pass kMaxTicks, and Stopped where `stop` says so (Simulator::set_stop).
 [[nodiscard]] Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs,
-                                const Steps& steps = {});
+                                const Steps& steps = {}, const std::function<bool()>& stop = {});
 
 /// Time per step of the endlessly repeated schedule, optimizer included, for `steps.rule`.
 ///

@@ -108,7 +108,7 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
   simulated.count = simulated_steps(config, limits);
   std::optional<RunFacts> facts;
   if (config.costs.transfer.model == cost::TransferModel::Latency)
-    out.timeline = simulate(out.schedule, *out.costs, simulated);
+    out.timeline = simulate(out.schedule, *out.costs, simulated, limits.stop);
   else
     facts = take_messages(run_messages(out.schedule, config.costs.transfer, *out.costs, simulated, framework),
                           out);
@@ -170,6 +170,7 @@ Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& co
 
 Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,
                       const io::Config& config, const Limits& limits, Depth depth) {
+  end_if_stopped(limits);
   require_valid(*schedule);
   if (config.options.forward_only) schedule = std::make_shared<const Schedule>(forward_only(*schedule));
   check_size(size_of(*schedule, config, limits), limits, name);

@@ -2,7 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
+
 #include <pipeloom/schedule.hpp>
+#include <pipeloom/schedules.hpp>
+#include "schedules/generator.hpp"
 #include "schedules/recorded.hpp"
 #include "sim/engine/simulator.hpp"
 #include "support/catch.hpp"
@@ -144,6 +148,39 @@ TEST_CASE("dualpipe: how many backwards are split, whole and paired") {
       // h, and one more on the innermost rank, whose first pair runs as F and B.
       CHECK(alone == h + (d == h - 1 ? 1 : 0));
     }
+  }
+}
+
+TEST_CASE(
+    "an evaluation of entries with groups ends where its caller says so, and the next one is as any other") {
+  const Schedule schedule =
+      schedules::make(*schedules::find("dualpipe").generator, {.ranks = 16, .microbatches = 4096});
+  const Costs costs = default_costs(schedule.placement());
+  const MemoryModel memory = default_memory(schedule.placement());
+  const auto totals_of = [&](Simulator& simulator) {
+    return std::get<Totals>(simulator.evaluate(schedule, costs, memory));
+  };
+  Simulator fresh;
+  const Totals expected = totals_of(fresh);
+  int asked = 0;
+  int ends_at = 0;
+  const std::function<bool()> stop = [&] { return ++asked == ends_at; };
+  fresh = Simulator();
+  fresh.set_stop(&stop);
+  CHECK(totals_of(fresh).makespan == expected.makespan);
+  const int all = asked;
+  CHECK(all > 3);  // before it runs, before its rings grow, and every 4,096 visits
+  for (int at = 1; at <= all; ++at) {
+    Simulator simulator;
+    simulator.set_stop(&stop);
+    asked = 0;
+    ends_at = at;
+    CHECK_THROWS_AS(totals_of(simulator), Stopped);
+    CHECK(asked == at);
+    ends_at = 0;
+    const Totals again = totals_of(simulator);
+    CHECK(again.makespan == expected.makespan);
+    CHECK(again.peak_live == expected.peak_live);
   }
 }
 

@@ -45,10 +45,12 @@ void Player::restart() {
   events_.push({0, static_cast<std::uint32_t>(problem_.stages.front().rank)});
 }
 
-std::optional<Ticks> Player::play(const Policy& policy) {
+std::optional<Ticks> Player::play(const Policy& policy, const std::function<bool()>& goes_on) {
+  constexpr std::size_t kBetween = std::size_t{1} << 20;
   policy_ = &policy;
   restart();
-  while (!events_.empty()) {
+  for (std::size_t events = 1; !events_.empty(); ++events) {
+    if (events % kBetween == 0 && goes_on && !goes_on()) return std::nullopt;
     const Event event = events_.top();
     events_.pop();
     if (ranks_[event.rank].free <= event.time && ranks_[event.rank].left > 0) decide(event.rank, event.time);

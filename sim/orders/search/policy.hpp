@@ -3,6 +3,7 @@
 // Orders made by playing forward in time under a policy: a few numbers per stage and rank that say which of the ready ops a free rank takes.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <queue>
 #include <vector>
@@ -46,9 +47,9 @@ class Player {
   /// `problem` must outlive it.
   explicit Player(const Problem& problem);
 
-  /// The value of the policy's order (value_of); nothing where a limit does not hold one microbatch. The order is in words().
-  /// O(ops log ranks).
-  [[nodiscard]] std::optional<Ticks> play(const Policy& policy);
+  /// The value of the policy's order (value_of); nothing where a limit does not hold one microbatch, and where `goes_on`, which is asked every million ops
+  /// or so, says no. The order is in words(). O(ops log ranks).
+  [[nodiscard]] std::optional<Ticks> play(const Policy& policy, const std::function<bool()>& goes_on = {});
   [[nodiscard]] const Order& words() const { return order_; }
   /// Mean over ranks of what value_of takes the largest of, for comparing orders of one value.
   [[nodiscard]] double mean_lateness() const { return mean_; }

@@ -201,7 +201,7 @@ RankedPolicy search_policies(const Problem& problem, const RankedPolicy& first, 
   RankedPolicy best = first;
   RankedPolicy now = first;
   const auto try_policy = [&](const Policy& policy) -> RankedPolicy {
-    const auto value = player.play(policy);
+    const auto value = player.play(policy, [&chain] { return !chain.is_stopped(); });
     return {policy, value.value_or(kMaxTicks), player.mean_lateness()};
   };
   const auto keep = [&](const RankedPolicy& other) {

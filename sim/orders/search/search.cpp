@@ -132,7 +132,7 @@ class Search {
 
   /// Plays a policy at full size and keeps its order where that is the best so far.
   std::optional<Ticks> play(Player& player, const Policy& policy) {
-    const auto value = player.play(policy);
+    const auto value = player.play(policy, [this] { return !is_told_to_stop(); });
     if (!value) return value;
     if (*value < own_value_) {
       own_value_ = *value;
@@ -170,7 +170,8 @@ class Search {
     std::vector<RankedPolicy> ranked;
     for (Policy& policy : family) {
       const bool plays = best > bound && !is_told_to_stop();
-      const Ticks value = plays ? player.play(policy).value_or(kMaxTicks) : kMaxTicks;
+      const Ticks value =
+          plays ? player.play(policy, [this] { return !is_told_to_stop(); }).value_or(kMaxTicks) : kMaxTicks;
       best = std::min(best, value);
       ranked.push_back({std::move(policy), value, 0});
     }
@@ -220,7 +221,7 @@ class Search {
       best[i] = first;
       if (chain.is_stopped()) return;
       Player player(problem);
-      first.value = player.play(first.policy).value_or(kMaxTicks);
+      first.value = player.play(first.policy, [&chain] { return !chain.is_stopped(); }).value_or(kMaxTicks);
       first.mean = player.mean_lateness();
       best[i] = search_policies(problem, first, chain);
     });
