@@ -39,7 +39,7 @@ struct KnownWaits {
 /// have half of it or more.
 [[nodiscard]] bool repeats(const std::vector<Ticks>& times, Ticks value);
 
-/// `wiring` with messages of no latency, or of whatever; `steps` with clocks aligned.
+/// `wiring` with messages of any latency; `steps` with clocks aligned.
 [[nodiscard]] std::vector<LostTime> find_lost_time(const explain::Wiring& wiring,
                                                    const std::vector<explain::MeasuredStep>& steps,
                                                    const KnownWaits& waits);

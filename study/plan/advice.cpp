@@ -9,8 +9,9 @@
 #include "sim/memory.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/candidates.hpp"
-#include "study/plan/orders.hpp"
 #include "study/plan/relief.hpp"
+#include "study/plan/search/orders.hpp"
+#include "study/plan/search/problem.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {

@@ -13,14 +13,15 @@
 #include "sim/memory.hpp"
 #include "study/estimate/balance.hpp"
 #include "study/plan/advice.hpp"
+#include "study/plan/balanced_rows.hpp"
 #include "study/plan/budget.hpp"
 #include "study/plan/candidates.hpp"
-#include "study/plan/codesign.hpp"
 #include "study/plan/judge.hpp"
-#include "study/plan/orders.hpp"
 #include "study/plan/ranking.hpp"
 #include "study/plan/relief.hpp"
-#include "study/plan/squeeze.hpp"
+#include "study/plan/search/codesign.hpp"
+#include "study/plan/search/orders.hpp"
+#include "study/plan/search/squeeze.hpp"
 #include "study/plan/workers.hpp"
 #include "study/run/evaluate.hpp"
 
@@ -63,10 +64,10 @@ class Planner {
       if (!ended_ && options.progress && !options.progress(doing, best)) ended_ = true;
       return !is_ended();
     };
-    // The budget never ends the run of what runs now, which all others are compared with.
+    // The budget never ends the run of what runs now, which all others are compared with, nor that of an order that was found where nothing else fits.
     limits_.stop = [this, &limits] {
       if (!ended_ && limits.stop && limits.stop()) ended_ = true;
-      return plan_.baseline ? is_ended() : ended_.load();
+      return plan_.baseline && !nothing_fits_ ? is_ended() : ended_.load();
     };
     limits_.progress = [this](double) { return !limits_.stop(); };
   }
@@ -318,9 +319,11 @@ class Planner {
     std::vector<Family> to_search;
     for (auto& [kin, family] : families) to_search.push_back(std::move(family));
     const double share = options_.vary.has(Vary::Schedule) ? kOrdersAmongOthers : kOrdersAlone;
+    nothing_fits_ = plan_.candidates.empty();
     for (PlanCandidate& found : searched_candidates(std::move(to_search), best_first(), options_, limits_,
                                                     share * budget_.left(), plan_.warnings))
       plan_.candidates.push_back(std::move(found));
+    nothing_fits_ = false;
     std::vector<const PlanCandidate*> over;
     for (const auto& [candidate, memory_of] : over_)
       if (may_search(candidate)) over.push_back(&candidate);
@@ -453,6 +456,7 @@ class Planner {
   Limits limits_;
   Budget budget_;
   std::atomic<bool> ended_ = false;  // progress said so
+  bool nothing_fits_ = false;        // while orders are searched for
   Plan plan_;
   std::map<std::string, std::string> names_;  // candidate -> what is the same for its kin
   std::vector<Row> over_;

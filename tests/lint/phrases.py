@@ -22,7 +22,7 @@ COMMENT = r'(?:^\s*(?://[/!<]*|#:?)|""")\s*'
 # phrase, what is counted, the most that is allowed, what says it better
 MOST = [
     ("a comment that begins with 'What'", COMMENT + r"What\b", 141, "the thing's noun: 'The bytes of ..'"),
-    ("a comment that begins with 'Whether'", COMMENT + r"Whether\b", 50, "'True if ..'"),
+    ("a comment that begins with 'Whether'", COMMENT + r"Whether\b", 49, "'True if ..'"),
     ("nobody", r"\b[Nn]obody\b", 27, "the subject, or 'no caller', 'no rank'"),
     ("whoever", r"\b[Ww]hoever\b", 10, "'the caller', 'the reader', 'a user who'"),
     ("come to", r"\bcomes? to\b", 9, "'is', 'gives', 'reaches'"),

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "study/plan/squeeze.hpp"
+#include "study/plan/search/squeeze.hpp"
 
 namespace pipeloom::study {
 namespace {

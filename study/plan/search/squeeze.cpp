@@ -1,4 +1,4 @@
-#include "study/plan/squeeze.hpp"
+#include "study/plan/search/squeeze.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,9 @@
 
 #include "sim/orders/bounds/bounds.hpp"
 #include "sim/orders/search/search.hpp"
-#include "study/plan/orders.hpp"
 #include "study/plan/ranking.hpp"
+#include "study/plan/search/orders.hpp"
+#include "study/plan/search/problem.hpp"
 #include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {

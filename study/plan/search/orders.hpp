@@ -13,28 +13,6 @@
 
 namespace pipeloom::study {
 
-/// What orders on a run's ranks must respect, with backwards cut into I and W, from what its ops cost and hold: recomputation in the backward, activations within what static,
-/// receive and logits bytes leave of the limits. Nothing where a rank has no room, or where the run is
-/// not is_searchable() or has copies that no option put there. `pairs`: as ProblemParts has them.
-[[nodiscard]] std::optional<orders::Problem> problem_of(const Run& run, bool pairs = false);
-
-/// problem_of() a run that is not there yet.
-struct ProblemParts {
-  const Placement& placement;
-  int microbatches = 1;
-  const Costs& costs;
-  const MemoryModel& memory;
-  StepRule rule = StepRule::Barrier;
-  std::vector<std::size_t> recomputed = {};  ///< stages whose forwards run again before their backwards
-  OffloadOption offload = {};                ///< which activations wait in the host's memory
-  bool pairs = false;  ///< whether to have orders::add_pairs(), where nothing runs again
-};
-[[nodiscard]] std::optional<orders::Problem> problem_of(const ProblemParts& parts);
-
-/// What no order of the problem is shorter than, in a run like this one; 0 where the problem's times or ops are not all of the run's: pairs, copies,
-/// forwards that run again, durations of single microbatches, steps that need not wait for each other. Less where `limits` stop it.
-[[nodiscard]] Ticks bound_on(const orders::Problem& problem, const Run& like, const Limits& limits);
-
 /// Words that a candidate's ranks run, and when its reloads are issued; nothing where they are not the problem's (orders::order_of).
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                                             const PlanCandidate& candidate);
