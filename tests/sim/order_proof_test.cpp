@@ -90,6 +90,23 @@ TEST_CASE("order proof: one rank, jobs in lines have the bound of single jobs") 
   }
 }
 
+TEST_CASE("order proof: a bound that is told once to stop is none too large") {
+  // The caller says so at one question and not again: what was begun must not go on half known.
+  const Problem problem =
+      linear_problem(3, 200, {.forward = 3, .input = 2, .weight = 4}, 2, Objective::Makespan);
+  int asked = 0;
+  int ends_at = 0;
+  const auto stop = [&] { return ++asked == ends_at; };
+  const Bound whole = best_bound(problem, kMaxTicks, stop);
+  const int all = asked;
+  CHECK(all > 8);  // 200 microbatches there and back, asked of every 64, and three ranks
+  for (ends_at = 1; ends_at <= all; ++ends_at) {
+    asked = 0;
+    CHECK(best_bound(problem, kMaxTicks, stop).value <= whole.value);
+    CHECK(asked == ends_at);
+  }
+}
+
 TEST_CASE("order proof: two ranks, one microbatch at a time") {
   // Room for one activation: F0 F1 I1 I0 W0 take 5 before the first rank may begin the next F; the last rank's W runs beside I0. Three times
   // 5 = 15, and no order is shorter: each microbatch holds the first rank's room from its F to its W.

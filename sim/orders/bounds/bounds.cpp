@@ -38,7 +38,10 @@ std::vector<Bound> all_bounds(const Problem& problem) {
 
 Bound best_bound(const Problem& problem, Ticks reached, const std::function<bool()>& stopped) {
   Parts parts(problem);
-  if (stopped) parts.stopped = &stopped;
+  // Said once it stays said: what is half known is no bound.
+  bool is_over = false;
+  const std::function<bool()> stop = [&] { return is_over = is_over || stopped(); };
+  if (stopped) parts.stopped = &stop;
   Bound best{kBounds.front().name, 0};
   for (const BoundRow& row : kBounds) {
     if (const Ticks value = ticks_of(row.value(parts)); value > best.value) best = {row.name, value};

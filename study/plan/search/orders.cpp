@@ -76,7 +76,7 @@ class Searcher {
   }
 
   [[nodiscard]] std::optional<PlanCandidate> plain(const orders::Problem& problem, std::int64_t work) const {
-    const auto found = orders::search_in_two(problem, starts(problem), search_options(work));
+    const auto found = orders::search_in_two(problem, start_orders(problem, kin_), search_options(work));
     if (!found) return std::nullopt;
     auto out = best_made(
         *found, [&](const orders::Order& order) { return candidate(problem, order, like_.config); },
@@ -126,15 +126,6 @@ class Searcher {
     problem.pairs.clear();
     auto found = orders::search_order(orders::eased(problem, 0), {}, search_options(work));
     return found ? std::optional(std::move(found->order)) : std::nullopt;
-  }
-
-  /// Those that the kin run.
-  [[nodiscard]] std::vector<orders::StartOrder> starts(const orders::Problem& problem) const {
-    std::vector<orders::StartOrder> out;
-    for (const PlanCandidate* one : kin_)
-      if (auto order = orders::order_of(problem, *one->run.schedule))
-        out.push_back({one->name, std::move(*order)});
-    return out;
   }
 
   /// The one with the shortest step among those that fit; null where none does.
@@ -356,6 +347,15 @@ std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
   auto order = orders::order_of(problem, *candidate.run.schedule);
   if (!order) return std::nullopt;
   return orders::EntryStart{std::move(*order), candidate.run.effective->options.offload.prefetch};
+}
+
+std::vector<orders::StartOrder> start_orders(const orders::Problem& problem,
+                                             const std::vector<const PlanCandidate*>& candidates) {
+  std::vector<orders::StartOrder> out;
+  for (const PlanCandidate* one : candidates)
+    if (auto order = orders::order_of(problem, *one->run.schedule))
+      out.push_back({one->name, std::move(*order)});
+  return out;
 }
 
 orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,

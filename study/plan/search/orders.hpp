@@ -17,6 +17,10 @@ namespace pipeloom::study {
 [[nodiscard]] std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                                             const PlanCandidate& candidate);
 
+/// The orders that candidates' ranks run, as starts of a search; without those that are not the problem's (orders::order_of).
+[[nodiscard]] std::vector<orders::StartOrder> start_orders(
+    const orders::Problem& problem, const std::vector<const PlanCandidate*>& candidates);
+
 /// How to search for orders with copies, pairs or forwards that run again, so that best_made() has what it chooses among. `name`: of what, for the progress line.
 [[nodiscard]] orders::EntrySearchOptions entry_search(const PlanOptions& options, std::int64_t work,
                                                       const std::string& name, TimeUnit unit);

@@ -49,7 +49,7 @@ class Squeezer {
       const auto tighter = within(middle * one);
       const bool may_be = tighter && orders::best_bound(*tighter).value <= enough;
       if (may_be && (left -= reckoned(*tighter)) < 0) break;
-      auto found = may_be ? searched(*tighter, starts(*tighter), enough) : std::nullopt;
+      auto found = may_be ? searched(*tighter, start_orders(*tighter, kin_), enough) : std::nullopt;
       (found ? works : fails) = middle;
       if (found) best = std::move(found);
     }
@@ -120,15 +120,6 @@ class Squeezer {
     const auto share = [this](double of) { return search_work(of * options_.seconds, options_.threads); };
     return std::clamp(kTimings * static_cast<std::int64_t>(problem.num_ops()), share(kLeastShare),
                       share(kMostShare));
-  }
-
-  /// Those that break a limit are passed over.
-  [[nodiscard]] std::vector<orders::StartOrder> starts(const orders::Problem& problem) const {
-    std::vector<orders::StartOrder> out;
-    for (const PlanCandidate* one : kin_)
-      if (auto order = orders::order_of(problem, *one->run.schedule))
-        out.push_back({one->name, std::move(*order)});
-    return out;
   }
 
   [[nodiscard]] std::optional<PlanCandidate> candidate(const orders::Problem& problem,
