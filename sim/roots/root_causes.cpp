@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -71,6 +72,12 @@ RootKind rest_of(IdleCause phase) {
   return phase == IdleCause::Cooldown ? RootKind::Drain : RootKind::Order;
 }
 
+/// Two digits of a mean, in whatever order its parts were added up.
+std::string ratio_text(const RootCause& root) {
+  constexpr double kParts = 1e9;
+  return fmt::format("{:.2g}", std::round(root.ratio * kParts) / kParts);
+}
+
 std::string kinds_text(KindSet kinds) {
   std::string text;
   for (const OpKind kind : kAllOpKinds)
@@ -79,11 +86,23 @@ std::string kinds_text(KindSet kinds) {
   return text;
 }
 
-std::string op_text(const Schedule& schedule, std::size_t op) {
-  return to_text(schedule.ops()[op]);
+}  // namespace
+
+bool is_same_cause(const RootCause& a, const RootCause& b) {
+  return key_of(a) == key_of(b);
 }
 
-}  // namespace
+void sort_causes(std::vector<RootCause>& roots) {
+  std::sort(roots.begin(), roots.end(), larger);
+}
+
+Op op_of(const RootCause& root, const Schedule& schedule) {
+  return root.named ? root.named->op : schedule.ops()[root.op];
+}
+
+Rank rank_of(const RootCause& root, const Schedule& schedule) {
+  return root.named ? root.named->rank : schedule.rank_of_op(root.op);
+}
 
 std::string_view name_of(RootKind kind) {
   return kRootNames[static_cast<std::size_t>(kind)];
@@ -234,6 +253,8 @@ void RootFinder::find_norms() {
   for (std::size_t row = 0; row < norms_.size(); ++row) {
     std::vector<Ticks> of_stages;
     for (std::size_t stage = 0; stage < stages; ++stage) {
+      const auto [least, most] = std::minmax_element(took[row][stage].begin(), took[row][stage].end());
+      is_even_ = is_even_ && (least == most || *least == *most);
       const Ticks own = lower_median(took[row][stage]);
       norms_[row].second[stage].own = own;
       if (own > 0) of_stages.push_back(own);  // a stage without such work does not count
@@ -285,34 +306,87 @@ void RootFinder::book_wait(std::uint32_t from, Rank at, Ticks wait, int sign, Le
     ledger.add({.kind = RootKind::Unexplained, .from = at}, wait, sign);
 }
 
-/// Back along both, the later one first, until they are one.
-void RootFinder::compare_chains(std::uint32_t late, std::uint32_t early, Ledger& ledger) const {
-  for (std::size_t i = 0; late != early && i < kLongestWalk; ++i) {
-    const bool step_late = early == kStart || (late != kStart && start_of(late) >= start_of(early));
-    std::uint32_t& at = step_late ? late : early;
-    book(at, step_late ? 1 : -1, ledger);
-    at = before_[at];
+bool RootFinder::steps_back_late(const Chains& at) const {
+  return at.early == kStart || (at.late != kStart && start_of(at.late) >= start_of(at.early));
+}
+
+/// True if both are the same two passes of other microbatches, as far apart in time: what lies between delays both chains alike.
+bool RootFinder::as_far_apart(const Chains& a, const Chains& b) const {
+  if (a.early == kStart || a.late == kStart || b.early == kStart || b.late == kStart) return false;
+  const auto op = [this](std::uint32_t entry) { return schedule_.ops()[entry]; };
+  const auto same = [&](std::uint32_t one, std::uint32_t other) {
+    return op(one).kind() == op(other).kind() && op(one).stage() == op(other).stage() &&
+           op(one).slice() == op(other).slice() && rank_of(one) == rank_of(other);
+  };
+  const auto apart = [&](const Chains& chains) {
+    return op(chains.late).microbatch().value() - op(chains.early).microbatch().value();
+  };
+  return same(a.late, b.late) && same(a.early, b.early) && apart(a) == apart(b) &&
+         start_of(a.late) - start_of(a.early) == start_of(b.late) - start_of(b.early);
+}
+
+/// Both chains step by step, back from the gap, until they are one; where no op is long, also until they are as far apart as before.
+std::vector<RootFinder::Chains> RootFinder::walk_chains(Chains at, const Visit& visit) const {
+  std::vector<Chains> steps;
+  std::size_t anchor = 0;  // Brent's: the last power of two
+  while (at.late != at.early && steps.size() < kLongestWalk) {
+    if (is_even_ && anchor < steps.size() && as_far_apart(steps[anchor], at)) {
+      std::size_t same = steps.size();
+      while (anchor > 0 && as_far_apart(steps[anchor - 1], steps[same - 1])) {
+        --anchor;
+        --same;
+      }
+      steps.resize(anchor);
+      break;
+    }
+    if (steps.size() == 2 * anchor + 1) anchor = steps.size();
+    steps.push_back(at);
+    std::uint32_t& back = steps_back_late(at) ? at.late : at.early;
+    if (visit) visit(back);
+    back = before_[back];
+  }
+  return steps;
+}
+
+/// Back along both, the later one first.
+void RootFinder::compare_chains(const Chains& from, const Visit& visit, Ledger& ledger) const {
+  for (const Chains& at : walk_chains(from, visit)) {
+    const bool is_late = steps_back_late(at);
+    book(is_late ? at.late : at.early, is_late ? 1 : -1, ledger);
   }
 }
 
-std::vector<RootCause> RootFinder::of(Rank rank, const IdleSpan& gap) const {
+std::size_t RootFinder::place_after(Rank rank, const IdleSpan& gap) const {
   const std::vector<std::uint32_t>& queue = queue_[rank.at()];
   const auto next = std::partition_point(queue.begin(), queue.end(),
                                          [&](std::uint32_t entry) { return start_of(entry) < gap.end; });
-  const std::uint32_t late = next == queue.end() ? last_ : before_[*next];
-  const std::uint32_t early = next == queue.begin() ? kStart : *std::prev(next);
+  return static_cast<std::size_t>(next - queue.begin());
+}
+
+std::optional<std::size_t> RootFinder::entry_after(Rank rank, const IdleSpan& gap) const {
+  const std::size_t place = place_after(rank, gap);
+  return place == queue_[rank.at()].size() ? std::nullopt
+                                           : std::optional<std::size_t>(queue_[rank.at()][place]);
+}
+
+std::vector<RootCause> RootFinder::of(Rank rank, const IdleSpan& gap, const Visit& visit) const {
+  const std::vector<std::uint32_t>& queue = queue_[rank.at()];
+  const std::size_t place = place_after(rank, gap);
+  const bool ends = place == queue.size();  // after the rank's last entry
+  const std::uint32_t late = ends ? last_ : before_[queue[place]];
+  const std::uint32_t early = place == 0 ? kStart : queue[place - 1];
   const Ticks length = gap.end - gap.start;
   const auto whole = [&](RootCause root) {
     root.amount = length;
     return std::vector<RootCause>{root};
   };
-  if (gap.cause == IdleCause::Transfer) return whole(message_to(rank, next == queue.end() ? kStart : late));
+  if (gap.cause == IdleCause::Transfer) return whole(message_to(rank, ends ? kStart : late));
   if (gap.cause == IdleCause::Queueing) return whole({.kind = RootKind::Queueing});
   if (gap.cause == IdleCause::Memory) return whole({.kind = RootKind::Memory});
   Ledger ledger;
   if (late == kStart) return ledger.fill(length, gap.cause);
-  compare_chains(late, early, ledger);
-  if (next != queue.end()) book_wait(late, rank, gap.end - std::max(gap.start, end_of(late)), 1, ledger);
+  compare_chains({late, early}, visit, ledger);
+  if (!ends) book_wait(late, rank, gap.end - std::max(gap.start, end_of(late)), 1, ledger);
   return ledger.fill(length, gap.cause);
 }
 
@@ -344,17 +418,17 @@ std::vector<RootCause> root_causes(const RootFinder& finder, std::span<const std
   }
   std::vector<RootCause> roots;
   for (auto& [key, sum] : sums) roots.push_back(sum.root);
-  std::sort(roots.begin(), roots.end(), larger);
+  sort_causes(roots);
   return roots;
 }
 
 std::string short_text(const RootCause& root, const Schedule& schedule) {
   switch (root.kind) {
     case RootKind::SlowStage:
-      return fmt::format("stage {}, {:.2g} x the others", root.stage.value(), root.ratio);
+      return fmt::format("stage {}, {} x the others", root.stage.value(), ratio_text(root));
     case RootKind::LongOp:
       return root.op == RootCause::kNoOp ? fmt::format("microbatch {}", root.batch.value())
-                                         : "long " + op_text(schedule, root.op);
+                                         : "long " + to_text(op_of(root, schedule));
     case RootKind::Message:
       return root.from == root.to ? fmt::format("messages of rank {}", root.to.value())
                                   : fmt::format("messages {} to {}", root.from.value(), root.to.value());
@@ -377,13 +451,13 @@ std::string short_text(const RootCause& root, const Schedule& schedule) {
 std::string long_text(const RootCause& root, const Schedule& schedule) {
   switch (root.kind) {
     case RootKind::SlowStage:
-      return fmt::format("{} of stage {} take {:.2g} x as long as the others'", kinds_text(root.kinds),
-                         root.stage.value(), root.ratio);
+      return fmt::format("{} of stage {} take {} x as long as the others'", kinds_text(root.kinds),
+                         root.stage.value(), ratio_text(root));
     case RootKind::LongOp:
       return root.op == RootCause::kNoOp
                  ? fmt::format("ops of microbatch {} take longer than others of their stages",
                                root.batch.value())
-                 : fmt::format("{} takes longer than others of its stage", op_text(schedule, root.op));
+                 : fmt::format("{} takes longer than others of its stage", to_text(op_of(root, schedule)));
     case RootKind::Message:
       return root.from == root.to ? fmt::format("messages take time of rank {}", root.to.value())
                                   : fmt::format("messages are under way from rank {} to {}",
@@ -396,7 +470,7 @@ std::string long_text(const RootCause& root, const Schedule& schedule) {
       return root.op == RootCause::kNoOp
                  ? "the order of the ops leaves nothing to do"
                  : fmt::format("the order: {} waits while rank {} does other work",
-                               op_text(schedule, root.op), schedule.rank_of_op(root.op).value());
+                               to_text(op_of(root, schedule)), rank_of(root, schedule).value());
     case RootKind::Fill:
       return "the pipeline fills";
     case RootKind::Drain:

@@ -7,7 +7,7 @@
 #include "sim/text.hpp"
 #include "study/report/run_roots.hpp"
 #include "study/run/messages.hpp"
-#include "study/run/repeated_run.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 #include "version.hpp"
 
 namespace pipeloom::study {
@@ -166,7 +166,10 @@ class ReportWriter {
 
   void write_critical_path() {
     const auto& path = run_.critical_path;
-    if (!path) return;
+    if (!path) {
+      write_path_length();
+      return;
+    }
     (key("critical_path") << "{\"length\": ").ticks(path->length, unit_) << ", \"ops\": [";
     const std::span<const Op> ops = path_ops(run_);
     for (std::size_t i = 0; i < path->entries.size(); ++i) {
@@ -176,6 +179,13 @@ class ReportWriter {
       write_entry(ops.subspan(path->entries[i], last - path->entries[i]));
     }
     out_ << "]}";
+  }
+
+  /// Of a path that is too long to be listed.
+  void write_path_length() {
+    if (!run_.repeated || run_.repeated->path_entries == 0) return;
+    (key("critical_path") << "{\"length\": ").ticks(run_.metrics->makespan, unit_);
+    out_ << ", \"entries\": " << run_.repeated->path_entries << '}';
   }
 
   /// The entry's text, in quotes.

@@ -22,9 +22,10 @@ TickSum sum_of(std::span<const RootCause> roots) {
 }  // namespace
 
 std::vector<RootCause> roots_of(const Run& run) {
+  if (run.repeated) return run.repeated->roots;
   const std::size_t ops = run.timeline.schedule->num_ops();
   const bool has_idle = !run.idle.empty() || run.costs != nullptr;
-  if (run.hang || run.repeated || !has_idle || ops == 0 || ops > kMostReportedRootOps) return {};
+  if (run.hang || !has_idle || ops == 0 || ops > kMostReportedRootOps) return {};
   const Costs costs = run.costs ? *run.costs : default_costs(run.timeline.schedule->placement());
   const RootFinder finder(run.timeline, costs);
   return root_causes(finder, run.idle.empty() ? idle_spans_of(run) : run.idle);
@@ -50,8 +51,8 @@ void write_roots(io::JsonWriter& out, const Schedule& schedule, std::span<const 
     const bool has_op = root.op != RootCause::kNoOp;
     out.object().member("kind", name_of(root.kind)).member("what", long_text(root, schedule));
     out.key("amount").raw(format_ticks(root.amount, unit)).member("share", share_of(root.amount, idle));
-    out.member("rank", (has_op ? schedule.rank_of_op(root.op) : root.at).value()).key("op");
-    has_op ? out.text(to_text(schedule.ops()[root.op])) : out.null();
+    out.member("rank", (has_op ? rank_of(root, schedule) : root.at).value()).key("op");
+    has_op ? out.text(to_text(op_of(root, schedule))) : out.null();
     out.close();
   }
   out.close();

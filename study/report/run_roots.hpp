@@ -10,7 +10,7 @@
 #include <pipeloom/run.hpp>
 #include "sim/io/json/json_writer.hpp"
 #include "sim/roots/root_causes.hpp"
-#include "study/run/repeated_run.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 

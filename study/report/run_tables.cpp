@@ -10,6 +10,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/words.hpp"
 #include "study/run/messages.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 #include "study/text/numbers.hpp"
 
 namespace pipeloom::study {
@@ -130,9 +131,8 @@ Table summary_table(const Run& run, std::span<const Metric> metrics) {
                      fmt::format("messages behind others; it costs {} of the makespan",
                                  time.text(run.messages->lost_to_queues))});
   }
-  if (run.critical_path)
-    table.add_row(
-        {"critical path", count_text(run.critical_path->entries.size()), "entries set the makespan"});
+  if (const std::size_t entries = path_entries(run); entries > 0)
+    table.add_row({"critical path", count_text(entries), "entries set the makespan"});
   return table;
 }
 

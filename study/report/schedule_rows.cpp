@@ -11,7 +11,7 @@
 #include "schedules/generator.hpp"
 #include "sim/memory.hpp"
 #include "study/run/evaluate.hpp"
-#include "study/run/repeated_run.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 #include "study/run/training.hpp"
 #include "study/text/numbers.hpp"
 

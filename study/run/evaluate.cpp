@@ -22,7 +22,7 @@
 #include "study/run/make_schedule.hpp"
 #include "study/run/messages.hpp"
 #include "study/run/model_costs.hpp"
-#include "study/run/repeated_run.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 #include "study/run/run_bound.hpp"
 #include "study/run/training.hpp"
 

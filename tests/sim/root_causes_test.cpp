@@ -1,5 +1,6 @@
 #include "sim/roots/root_causes.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,25 @@ TEST_CASE("a message is named by its two ranks, wherever its time shows") {
   REQUIRE(roots.size() == 4);
   CHECK(short_text(roots[2], *schedule) == "messages 0 to 1");
   CHECK(short_text(roots[3], *schedule) == "messages 1 to 0");
+}
+
+TEST_CASE("chains that stay as far apart are one: a walk is as long as the pipeline, not as the run") {
+  // Equal stages: rank 0's chain and rank 1's go back side by side through all 1,000 microbatches.
+  const auto schedule = test::one_f_one_b(4, 1000);
+  const Costs costs = plain(*schedule);
+  const Timeline timeline = simulate(schedule, costs);
+  const RootFinder finder(timeline, costs);
+  std::size_t most = 0;
+  for (Rank rank{0}; rank < Rank(4); ++rank)
+    for (const IdleSpan& span : idle_spans(timeline, costs, rank)) {
+      std::size_t looked_at = 0;
+      static_cast<void>(finder.of(rank, span, [&](std::size_t) { ++looked_at; }));
+      most = std::max(most, looked_at);
+    }
+  CHECK(most > 0);
+  CHECK(most < 64);
+  const auto roots = root_causes(finder, all_idle_spans(timeline, costs));
+  CHECK(sum_of(roots, RootKind::Fill) + sum_of(roots, RootKind::Drain) == Ticks{4} * 90);
 }
 
 TEST_CASE("roots sum exactly to the idle time of every span, on random problems") {

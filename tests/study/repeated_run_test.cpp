@@ -1,6 +1,6 @@
 // Runs in the time of two short ones are the whole run's, byte for byte.
 
-#include "study/run/repeated_run.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,12 @@
 #include <vector>
 
 #include "schedules/generator.hpp"
+#include "study/report/metric.hpp"
 #include "study/report/report.hpp"
+#include "study/report/run_roots.hpp"
+#include "study/run/make_schedule.hpp"
+#include "study/sweep/run/evaluator.hpp"
+#include "study/sweep/run/families.hpp"
 #include "support/catch.hpp"
 #include "support/run_config.hpp"
 
@@ -90,25 +95,31 @@ class Draws {
   std::mt19937 random_;
 };
 
-/// The report without root causes, which long runs have none of; and what else a caller is told.
-std::string told(const Run& run) {
+/// The report, without root causes if `roots` is false; and what else a caller is told.
+std::string told(const Run& run, bool roots) {
   std::ostringstream out;
   write_report(out, run, {});
   std::string text = out.str();
-  if (const auto roots = text.find(",\n  \"roots\""); roots != std::string::npos) {
-    const auto end = text.find('\n', roots + 2);
-    text.erase(roots, end - (text[end - 1] == ',' ? 1 : 0) - roots);
+  if (const auto begin = text.find(",\n  \"roots\""); !roots && begin != std::string::npos) {
+    const auto end = text.find('\n', begin + 2);
+    text.erase(begin, end - (text[end - 1] == ',' ? 1 : 0) - begin);
   }
   for (const std::string& warning : run.warnings) text += warning + '\n';
   return text;
 }
 
-/// Runs that short ones tell, of this number of drawn ones of a schedule; each is compared with the whole run.
-int compare_drawn(const schedules::Generator& generator, int cases, unsigned seed) {
+/// Of drawn runs of a schedule.
+struct Compared {
+  int shortened = 0;   ///< short runs tell them
+  int with_roots = 0;  ///< and their root causes
+};
+
+/// Compares each of this number of drawn runs with the whole one.
+Compared compare_drawn(const schedules::Generator& generator, int cases, unsigned seed) {
   // Bounds of overlapped pairs are not known to grow alike with every block.
   const Depth depth = generator.requirements.overlaps ? Depth::Metrics : Depth::All;
   Draws draws(seed);
-  int shortened = 0;
+  Compared out;
   for (int i = 0; i < cases; ++i) {
     const std::string text = draws.config(generator);
     INFO(text);
@@ -117,11 +128,13 @@ int compare_drawn(const schedules::Generator& generator, int cases, unsigned see
     limits.with_all_steps = false;
     const auto run = evaluate_repeated(config, limits, depth, 0);
     if (!run) continue;
-    ++shortened;
+    ++out.shortened;
     REQUIRE(run->repeated->times > 0);
-    REQUIRE(told(*run) == told(evaluate(config, limits, depth)));
+    const bool roots = !run->repeated->roots.empty();
+    out.with_roots += roots ? 1 : 0;
+    REQUIRE(told(*run, roots) == told(evaluate(config, limits, depth), roots));
   }
-  return shortened;
+  return out;
 }
 
 TEST_CASE("a run from two short ones is the whole run, byte for byte", "[repeated]") {
@@ -129,14 +142,76 @@ TEST_CASE("a run from two short ones is the whole run, byte for byte", "[repeate
   for (const schedules::Generator& generator : schedules::all()) {
     if (!generator.period) continue;
     INFO(generator.name);
-    CHECK(compare_drawn(generator, kCases, 7) >= kCases / 4);
+    const Compared drawn = compare_drawn(generator, kCases, 7);
+    CHECK(drawn.shortened >= kCases / 4);
+    if (!generator.requirements.overlaps) CHECK(drawn.with_roots >= drawn.shortened / 2);
   }
 }
 
 // 20,000 cases; by name, since they take minutes.
 TEST_CASE("twenty thousand runs from two short ones are the whole runs", "[.][repeated]") {
   for (const schedules::Generator& generator : schedules::all())
-    if (generator.period) CHECK(compare_drawn(generator, 1000, 11) > 0);
+    if (generator.period) CHECK(compare_drawn(generator, 1000, 11).shortened > 0);
+}
+
+// By name, since they take minutes.
+TEST_CASE("two hundred runs of ten million ops are those of the engine", "[.][large]") {
+  constexpr int kCases = 200;
+  constexpr double kOps = 1e7;
+  Draws draws(23);
+  std::vector<const schedules::Generator*> periodic;
+  for (const schedules::Generator& generator : schedules::all())
+    if (generator.period) periodic.push_back(&generator);
+  int compared = 0;
+  for (int i = 0; compared < kCases && i < 10 * kCases; ++i) {
+    const schedules::Generator& generator = *periodic[static_cast<std::size_t>(i) % periodic.size()];
+    const std::string text = draws.config(generator);
+    INFO(text);
+    io::Config config = test::config_of(text);
+    Limits limits;
+    limits.with_all_steps = false;
+    const SchedulePlan plan = name_schedule(config);
+    const double factor = kOps / size_of(plan, config, limits).ops;
+    config.microbatches = static_cast<int>(factor * config.microbatches) / 64 * 64;
+    const auto run = evaluate_repeated(config, limits, Depth::Metrics);
+    if (!run) continue;
+    ++compared;
+    REQUIRE(told(*run, false) == told(evaluate(config, limits, Depth::Metrics), false));
+  }
+  CHECK(compared == kCases);
+}
+
+TEST_CASE("points that differ in their microbatches alone are those of single runs", "[repeated]") {
+  int told_by_others = 0;
+  for (const schedules::Generator& generator : schedules::all()) {
+    if (!generator.period) continue;
+    Draws draws(31);
+    for (int i = 0; i < 4; ++i) {
+      io::Config config = test::config_of(draws.config(generator));
+      INFO(generator.name << ", " << config.ranks << " ranks");
+      std::vector<std::string> metrics;
+      for (const Metric& metric : asked_metrics()) metrics.emplace_back(metric.name);
+      sweep::Evaluator alone(metrics, {}, sweep::Evaluator::make_cache());
+      sweep::Evaluator together(metrics, {}, sweep::Evaluator::make_cache());
+      sweep::Families families({}, Depth::Metrics);
+      const int most = config.microbatches;
+      for (const int m :
+           {most / 8, most / 4, most / 2, most / 2 + 1, most / 2 + config.ranks, most, most - 1}) {
+        config.microbatches = m;
+        INFO(m << " microbatches");
+        sweep::Outcome one;
+        sweep::Outcome other;
+        alone.evaluate(config, one);
+        together.evaluate(config, other, "family");
+        REQUIRE(other.status == one.status);
+        REQUIRE(other.error == one.error);
+        REQUIRE(other.metrics == one.metrics);
+        if (schedules::takes(generator, name_schedule(config).params))
+          told_by_others += families.find(config, "family") != nullptr ? 1 : 0;
+      }
+    }
+  }
+  CHECK(told_by_others > 100);
 }
 
 TEST_CASE("a path through microbatches that are too few for both replicas is the whole run's", "[repeated]") {
@@ -149,7 +224,7 @@ TEST_CASE("a path through microbatches that are too few for both replicas is the
   limits.with_all_steps = false;
   const auto run = evaluate_repeated(config, limits, Depth::All, 0);
   REQUIRE(run);
-  CHECK(told(*run) == told(evaluate(config, limits)));
+  CHECK(told(*run, false) == told(evaluate(config, limits), false));
 }
 
 TEST_CASE("what no number may repeat for is evaluated op by op", "[repeated]") {
@@ -200,6 +275,14 @@ TEST_CASE("totals of a thousand million ops", "[repeated]") {
   CHECK(run.metrics->makespan == Ticks{7'800'063} * 3 * 1'000'000'000);
   CHECK(run.metrics->ranks[0].memory.peak_live == 64);
   CHECK(run.metrics->ranks[63].busy == Ticks{7'800'000} * 3 * 1'000'000'000);
+  // Rank r idles r F while the pipeline fills and r B while it drains, and (p - 1 - r) (F + B) between: (p - 1) 3 p / 2 each.
+  const std::vector<RootCause> roots = roots_of(run);
+  REQUIRE(roots.size() == 2);
+  CHECK(roots[0].kind == RootKind::Fill);
+  CHECK(roots[1].kind == RootKind::Drain);
+  for (const RootCause& root : roots) CHECK(root.amount == TickSum(Ticks{63} * 3 * 64 / 2 * 1'000'000'000));
+  // F and B of each microbatch on the last rank, and the way there and back.
+  CHECK(path_entries(run) == std::size_t{2} * 7'800'000 + 2 * 63);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace pipeloom::io {
 namespace {
 
-/// Most microbatches of a run whose totals are found without all of its ops (study/run/repeated_run.hpp); other runs have at most kMaxIndex.
+/// Most microbatches of a run whose totals are found without all of its ops (study/run/repeated/repeated_run.hpp); other runs have at most kMaxIndex.
 constexpr std::int64_t kMaxMicrobatches = std::int64_t{1} << 30;
 
 using cost::CostSpec;

@@ -4,17 +4,11 @@
 
 #include "study/report/run_tables.hpp"
 #include "study/run/make_schedule.hpp"
-#include "study/run/repeated_run.hpp"
+#include "study/sweep/run/families.hpp"
 #include "study/sweep/run/point_metrics.hpp"
 #include "study/sweep/run/schedule_cache.hpp"
 
 namespace pipeloom::sweep {
-namespace {
-
-/// Ops from which on two short runs take less time than one that reuses the last point's schedule.
-constexpr std::size_t kLongPoint = std::size_t{1} << 16;
-
-}  // namespace
 
 std::vector<std::string> default_metrics() {
   return {"makespan", "bubble_ratio", "peak_activation_bytes"};
@@ -42,12 +36,13 @@ struct Evaluator::State {
   Limits limits;
   std::shared_ptr<Cache> cache;
   PointMetrics point;
+  Families families;
   // The schedule of the last point: the next one often runs the same.
   ScheduleKey last_key;
   std::shared_ptr<MadeSchedule> last;
 
-  void evaluate(const io::Config& config, Outcome& out);
-  bool evaluate_repeated(const io::Config& config, Outcome& out) const;
+  void evaluate(const io::Config& config, std::string_view family, Outcome& out);
+  bool evaluate_repeated(const io::Config& config, std::string_view family, Outcome& out);
   void take(const study::RunNumbers& run, const std::optional<OverLimit>& over_limit, Outcome& out) const;
 };
 
@@ -61,20 +56,17 @@ void Evaluator::State::take(const study::RunNumbers& run, const std::optional<Ov
 }
 
 /// A point of many microbatches from two short runs, without a schedule of its size. False where it is not one.
-bool Evaluator::State::evaluate_repeated(const io::Config& config, Outcome& out) const {
+bool Evaluator::State::evaluate_repeated(const io::Config& config, std::string_view family, Outcome& out) {
   if (wanted.scenarios) return false;
-  Limits totals = limits;
-  totals.critical_path_entries = 0;
-  const auto run = study::evaluate_repeated(
-      config, totals, wanted.bound ? study::Depth::All : study::Depth::Metrics, kLongPoint);
-  if (!run) return false;
-  take(study::numbers_of(*run), run->over_limit, out);
+  const FamilyRun* run = families.find(config, family);
+  if (run == nullptr) return false;
+  take(run->numbers(), run->over_limit, out);
   return true;
 }
 
 /// Throws as study::evaluate() does.
-void Evaluator::State::evaluate(const io::Config& config, Outcome& out) {
-  if (evaluate_repeated(config, out)) return;
+void Evaluator::State::evaluate(const io::Config& config, std::string_view family, Outcome& out) {
+  if (evaluate_repeated(config, family, out)) return;
   const study::SchedulePlan plan = study::plan_schedule(config, limits);
   ScheduleKey key = key_of(config, plan);
   if (last == nullptr || !(key == last_key)) {
@@ -103,14 +95,16 @@ Evaluator::Evaluator(std::vector<std::string> metrics, Limits limits, std::share
   // Asked once: a sweep has many points.
   if (!limits.max_memory) limits.max_memory = study::default_max_memory();
   const Wanted wanted = wanted_by(rows, scenarios);
-  state_ = std::make_unique<State>(State{std::move(metrics),
-                                         std::move(rows),
-                                         wanted,
-                                         limits,
-                                         std::move(cache),
-                                         PointMetrics(wanted, limits),
-                                         {},
-                                         {}});
+  state_ = std::make_unique<State>(
+      State{std::move(metrics),
+            std::move(rows),
+            wanted,
+            limits,
+            std::move(cache),
+            PointMetrics(wanted, limits),
+            Families(limits, wanted.bound ? study::Depth::All : study::Depth::Metrics),
+            {},
+            {}});
 }
 
 Evaluator::~Evaluator() = default;
@@ -121,11 +115,11 @@ const std::vector<std::string>& Evaluator::metrics() const {
   return state_->names;
 }
 
-void Evaluator::evaluate(const io::Config& config, Outcome& out) {
+void Evaluator::evaluate(const io::Config& config, Outcome& out, std::string_view family) {
   out.metrics.clear();
   out.error.clear();
   try {
-    state_->evaluate(config, out);
+    state_->evaluate(config, family, out);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {

@@ -47,8 +47,9 @@ class Evaluator {
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;
 
-  /// Never throws for an error of a point: that is its status. Out of memory and defects of ours pass.
-  void evaluate(const io::Config& config, Outcome& out);
+  /// Never throws for an error of a point: that is its status. Out of memory and defects of ours pass. `family`: the same text for configurations that differ
+  /// in their microbatches alone, which two short runs may then tell all of; "" if there are none.
+  void evaluate(const io::Config& config, Outcome& out, std::string_view family = {});
   [[nodiscard]] const std::vector<std::string>& metrics() const;
 
  private:

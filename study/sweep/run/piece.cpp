@@ -1,7 +1,10 @@
 #include "study/sweep/run/piece.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -103,7 +106,11 @@ std::uint64_t Pieces::piece_of(std::uint64_t point) const {
 }
 
 PieceWorker::PieceWorker(Grid grid, Evaluator evaluator, LineWriter lines, std::optional<Shard> shard)
-    : grid_(std::move(grid)), evaluator_(std::move(evaluator)), lines_(std::move(lines)), shard_(shard) {}
+    : grid_(std::move(grid)), evaluator_(std::move(evaluator)), lines_(std::move(lines)), shard_(shard) {
+  const std::vector<std::string>& keys = grid_.keys();
+  const auto found = std::find(keys.begin(), keys.end(), "microbatches");
+  if (found != keys.end()) microbatches_ = static_cast<std::uint32_t>(found - keys.begin());
+}
 
 PieceText PieceWorker::run(const Piece& piece, std::uint64_t skip_below, const std::atomic<bool>* stop) {
   PieceText out;
@@ -126,9 +133,19 @@ PieceText PieceWorker::run(const Piece& piece, std::uint64_t skip_below, const s
   return out;
 }
 
+void PieceWorker::name_family() {
+  family_.clear();
+  if (!microbatches_) return;
+  for (const Setting& setting : combination_.settings)
+    if (setting.key != *microbatches_)
+      fmt::format_to(std::back_inserter(family_), "{}={},", setting.key, setting.json);
+  family_ += '.';  // never empty
+}
+
 void PieceWorker::evaluate() {
   try {
-    evaluator_.evaluate(grid_.config(combination_), outcome_);
+    name_family();
+    evaluator_.evaluate(grid_.config(combination_), outcome_, family_);
     outcome_.error = without_place(outcome_.error);
   } catch (const InputError& error) {
     // Values that no configuration may have.

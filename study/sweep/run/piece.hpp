@@ -59,6 +59,8 @@ class PieceWorker {
 
  private:
   void evaluate();
+  /// The settings without microbatches, where these vary.
+  void name_family();
 
   Grid grid_;
   Evaluator evaluator_;
@@ -66,6 +68,8 @@ class PieceWorker {
   std::optional<Shard> shard_;
   Combination combination_;
   Outcome outcome_;
+  std::optional<std::uint32_t> microbatches_;  // position in the grid's keys
+  std::string family_;
 };
 
 }  // namespace pipeloom::sweep
