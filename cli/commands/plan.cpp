@@ -240,7 +240,8 @@ void write_winner(const PlanCommand& options, const study::PlanCandidate& winner
   const io::Format& format = io::find_format(name, Where{"--schedule-out"});
   io::write_file(file, overwrite_if(options.print.force), [&](std::ostream& out) {
     io::Exported exported;
-    exported.schedule = &winner.queues();
+    const auto queues = winner.queues();
+    exported.schedule = queues.get();
     format.write(out, exported);
   });
 }
@@ -285,7 +286,8 @@ study::page::Page answer_of(const PlanCommand& options, const study::Plan& plan,
   if (plan.candidates.empty()) return out;
   const study::PlanCandidate& winner = plan.candidates.front();
   if (options.chart)
-    out.sections.push_back({"chart", "", {chart_of_letters(winner.run.timeline, options.print, screen)}});
+    out.sections.push_back(
+        {"chart", "", {chart_of_letters(winner.run_of_all().timeline, options.print, screen)}});
   out.sections.push_back(study::paste_section(winner, plan.to_run, screen.width));
   return out;
 }

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <ctime>
 #include <numeric>
+#include <utility>
 
 #include <pipeloom/error.hpp>
 #include "schedules/generator.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/make_schedule.hpp"
+#include "study/run/repeated/repeated_run.hpp"
+#include "study/run/repeated/short_runs.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -22,6 +25,8 @@ constexpr double kAlways = 0.25;
 /// may take where that is too little for the whole.
 constexpr double kSearchShare = 0.1;
 constexpr double kFirstPartShare = 0.6;
+/// The part of that up to which a simulation is tried before others that promise more: plans should seldom leave out what takes little.
+constexpr double kLittleShare = 1.0 / 40;
 /// What all runs that a plan keeps may take.
 constexpr double kMostBytes = 1e9;
 /// So much longer than the budget, and so many seconds more, estimates may be wrong; and a busy machine may take so many times as long.
@@ -73,6 +78,18 @@ double way_and_work(const Requirements& takes, const Params& params, const Unifo
   return work + (takes.bidirectional ? way / 2 : way);
 }
 
+/// Ops that an evaluation of a run of `all` ops goes through: of long runs those of two short ones, which are looked at once more as they are compared.
+double evaluated_ops(const io::Config& config, double all) {
+  constexpr double kLooks = 2;
+  if (all <= static_cast<double>(kLongRun)) return all;
+  try {
+    const auto ops = ShortRuns::first_ops(config, {}, Depth::All);
+    return ops ? std::min(all, kLooks * *ops) : all;
+  } catch (const Error&) {
+    return all;  // its run says what is wrong
+  }
+}
+
 }  // namespace
 
 Promise promise_of(const Variant& variant, const Run* like) {
@@ -87,7 +104,8 @@ Promise promise_of(const Variant& variant, const Run* like) {
     return out;  // it is refused, which costs nothing
   }
   const double passes = static_cast<double>(params.ranks) * params.chunks * params.microbatches;
-  const double ops = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
+  const double all = passes * (takes.splits_backward ? 3 : 2) * params.slices() * params.updates();
+  const double ops = evaluated_ops(variant.config, all);
   const schedules::Effort& effort = found.generator->effort;
   const bool is_short =
       !effort.first_part_variant.empty() && params.options.variant == effort.first_part_variant;
@@ -105,8 +123,16 @@ Promise promise_of(const Variant& variant, const Run* like) {
 
 Budget::Budget(double seconds, int threads) : seconds_(seconds), threads_(std::max(1, threads)) {}
 
+double Budget::most() const {
+  return std::max(kShare * seconds_, kAlways) * threads_;
+}
+
+bool Budget::takes_little(const Promise& promise) const {
+  return promise.seconds <= kLittleShare * most();
+}
+
 double Budget::take(const Promise& promise) {
-  const double most = std::max(kShare * seconds_, kAlways) * threads_;
+  const double most = this->most();
   const bool is_long = promise.is_search && promise.seconds > kSearchShare * most;
   const double seconds = is_long ? promise.first_seconds : promise.seconds;
   if (is_long && seconds > kFirstPartShare * most) return 0;
@@ -164,7 +190,9 @@ std::vector<Affordable> affordable(const std::vector<Variant>& variants, const R
   for (const Variant& variant : variants) promises.push_back(promise_of(variant, now));
   std::vector<std::size_t> order(variants.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return promises[i].step; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return std::pair(!budget.takes_little(promises[i]), promises[i].step);
+  });
   std::vector<Affordable> out;
   for (const std::size_t i : order) {
     if (variants[i].now && now != nullptr) continue;  // it is there already

@@ -37,6 +37,8 @@ class Budget {
   /// Takes what a simulation costs from the part of the budget that is for simulations. The share of its work that there is room for: 1, of a search
   /// less where only its first part is to be done; 0, and nothing taken, where the budget or the memory for runs that are kept is used up.
   [[nodiscard]] double take(const Promise& promise);
+  /// True if the simulation is so small a part of that, that it is tried before others that promise more.
+  [[nodiscard]] bool takes_little(const Promise& promise) const;
   /// Why take() said no.
   [[nodiscard]] std::string refusal(const Promise& promise) const;
   /// Seconds that are left for searches.
@@ -46,6 +48,9 @@ class Budget {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// Seconds of one thread that simulations may take.
+  [[nodiscard]] double most() const;
 
   Clock::time_point begin_ = Clock::now();
   std::clock_t clock_begin_ = std::clock();  // of all threads
@@ -72,7 +77,7 @@ struct Made {
 };
 [[nodiscard]] Made made_within(const Variant& variant, double share, const Limits& limits);
 
-/// The variants that the budget has room for, the most promising first, and without the workload's own where its run is `now`. `may_be`:
+/// The variants that the budget has room for, the most promising first after those that take little, and without the workload's own where its run is `now`. `may_be`:
 /// whether a placement is allowed. Why others are left out goes to `why`, [variant].
 [[nodiscard]] std::vector<Affordable> affordable(const std::vector<Variant>& variants, const Run* now,
                                                  const std::function<bool(const std::string&)>& may_be,

@@ -13,6 +13,9 @@
 #include "sim/io/config/config.hpp"
 #include "sim/memory.hpp"
 #include "sim/options.hpp"
+#include "study/run/evaluate.hpp"
+#include "study/run/make_schedule.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 #include "study/run/scenario_run.hpp"
 #include "study/run/training.hpp"
 
@@ -228,6 +231,11 @@ int layers_of(const Workload& workload, const Run* now) {
   return std::accumulate(counts.begin(), counts.end(), 0);
 }
 
+/// True if options add ops to any schedule.
+bool adds_ops(const io::Config& config) {
+  return config.options.recompute.on || config.options.offload.on;
+}
+
 }  // namespace
 
 bool is_worth_a_run(const schedules::Generator& generator, const Params& params) {
@@ -309,6 +317,26 @@ void weigh_bound(PlanCandidate& candidate) {
   candidate.gap = bound > 0 ? static_cast<double>(candidate.makespan) / static_cast<double>(bound) - 1 : 0;
 }
 
+std::shared_ptr<const Schedule> PlanCandidate::schedule_of_all() const {
+  if (!run.repeated) return run.schedule;
+  io::EffectiveConfig unused;
+  return make_schedule(config, {}, unused);
+}
+
+std::shared_ptr<const Schedule> PlanCandidate::queues() const {
+  if (order != nullptr) return order;
+  auto all = schedule_of_all();
+  return run.repeated && adds_ops(config) ? std::make_shared<const Schedule>(schedules::without_added(*all))
+                                          : all;
+}
+
+Run PlanCandidate::run_of_all(const Limits& limits) const {
+  if (!run.repeated) return run;
+  Limits whole = limits;
+  whole.totals_only = false;
+  return evaluate(config, whole);
+}
+
 PlanCandidate candidate_of(const Variant& variant, Run run) {
   const Metrics& metrics = *run.metrics;
   PlanCandidate out;
@@ -332,7 +360,7 @@ PlanCandidate candidate_of(const Variant& variant, Run run) {
   } else {
     out.layers = run.effective->costs.layers.counts;
   }
-  if (out.config.options.recompute.on || out.config.options.offload.on)
+  if (adds_ops(out.config) && !run.repeated)
     out.order = std::make_shared<const Schedule>(schedules::without_added(*run.schedule));
   out.run = std::move(run);
   return out;

@@ -15,6 +15,7 @@ namespace {
 /// How the candidate is told to a target.
 Deployment told(const PlanCandidate& candidate, const PlanOptions& options) {
   Deployment out = deployment_of(candidate.run, candidate.config, candidate.schedule);
+  out.order = candidate.schedule_of_all();
   out.order_file = options.schedule_file;
   return out;
 }

@@ -24,6 +24,7 @@
 #include "study/plan/search/squeeze.hpp"
 #include "study/plan/workers.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -45,6 +46,8 @@ constexpr double kCounts = 6;
 constexpr std::size_t kSqueezed = 2;
 /// Seconds that a search for an order takes at least, per op: bounds, a few orders of published schedules, and the simulation of what is found.
 constexpr double kSearchPerOp = 0.3e-6;
+/// The same on several stages of a rank that are no V: no blocks give orders there, so that policies are played with all microbatches.
+constexpr double kLoopSearchPerOp = 1e-6;
 /// Parts of what is left of the budget that orders on the ranks of candidates are searched for: where schedules vary, designs are sought too, in as
 /// much time, and published orders leave little to find.
 constexpr double kOrdersAlone = 0.5;
@@ -70,6 +73,8 @@ class Planner {
       return plan_.baseline && !nothing_fits_ ? is_ended() : ended_.load();
     };
     limits_.progress = [this](double) { return !limits_.stop(); };
+    limits_.totals_only = true;
+    limits_.critical_path_entries = 0;
   }
   Planner(const Planner&) = delete;  // what it hands down points at it
   Planner& operator=(const Planner&) = delete;
@@ -282,9 +287,10 @@ class Planner {
 
   /// Seconds that searching for an order on the candidate's stages takes at least.
   [[nodiscard]] double least_search(const PlanCandidate& one) const {
-    const Schedule& schedule = *one.run.schedule;
     constexpr double kPasses = 3;  // F, I and W
-    return kSearchPerOp * kPasses * schedule.stages() * schedule.microbatches();
+    const bool is_loop = one.chunks > 1 && one.placement != "v";
+    return (is_loop ? kLoopSearchPerOp : kSearchPerOp) * kPasses * one.run.schedule->stages() *
+           microbatches_of(one.run);
   }
 
   /// True if the budget has room for a search on the candidate's stages.

@@ -96,15 +96,19 @@ struct PlanCandidate {
   bool judged = false;            ///< the target runs it as it is here
   io::Config config = {};
   bool now = false;  ///< it is what runs now
-  Run run = {};
+  Run run = {};      ///< Run::repeated is set where two short runs say all that a plan asks first
   /// What a file holds that is to stand for the schedule, where that is not all of it: without the ops that the configuration's options add. Else
   /// null.
   std::shared_ptr<const Schedule> order = {};
 
   /// A number of `peaks`, or of the run's limits, in the measure of `peak`.
   [[nodiscard]] double said(Bytes units) const { return run.memory->in_bytes(units); }
+  /// The schedule of all microbatches, made again where the run is told by short ones.
+  [[nodiscard]] std::shared_ptr<const Schedule> schedule_of_all() const;
   /// What a file holds that is to stand for the candidate's schedule.
-  [[nodiscard]] const Schedule& queues() const { return order != nullptr ? *order : *run.schedule; }
+  [[nodiscard]] std::shared_ptr<const Schedule> queues() const;
+  /// The run with every op's times. Throws as evaluate() does.
+  [[nodiscard]] Run run_of_all(const Limits& limits = {}) const;
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
 };
 

@@ -147,7 +147,7 @@ void find_front(Plan& plan) {
 std::optional<Ticks> p95_if_any(const PlanCandidate& candidate, const PlanOptions& options) {
   if (candidate.p95) return candidate.p95;
   try {
-    return p95_of(candidate.run, options.seed);
+    return p95_of(candidate.run_of_all(), options.seed);
   } catch (const InputError&) {
     return std::nullopt;
   }

@@ -56,7 +56,7 @@ Assignments printed(const PlanCandidate& row, const std::string& file) {
   Assignments out = study::assignments_of(row.config);
   if (!row.searched()) return out;
   std::ostringstream text;
-  io::write_schedule_json(text, row.queues());
+  io::write_schedule_json(text, *row.queues());
   std::ofstream(file) << text.str();
   out["options.file"] = '"' + file + '"';
   return out;

@@ -142,7 +142,7 @@ TEST_CASE("a file holds no passes that a framework's backward runs again by itse
     for (const PlanCandidate& candidate : plan.candidates) {
       INFO(target << ' ' << candidate.name);
       CHECK(candidate.run.schedule->contains(OpKind::Recompute));
-      CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
+      CHECK_FALSE(candidate.queues()->contains(OpKind::Recompute));
     }
   }
 }

@@ -234,7 +234,7 @@ TEST_CASE(
     const bool adds = candidate.searched() || candidate.run.schedule->contains(OpKind::Recompute);
     REQUIRE(adds == (candidate.order != nullptr));
     if (!adds) continue;
-    CHECK_FALSE(candidate.queues().contains(OpKind::Recompute));
+    CHECK_FALSE(candidate.queues()->contains(OpKind::Recompute));
     const Run again = study::evaluate_schedule(candidate.order, "order",
                                                study::config_of(study::assignments_of(candidate.config)), {});
     CHECK(again.metrics->step_time == candidate.step_time);
@@ -318,7 +318,7 @@ TEST_CASE("orders are searched with the copies that run beside them") {
   const auto found = std::ranges::find_if(plan.candidates, is_searched);
   REQUIRE(found != plan.candidates.end());
   // The file holds the order alone: its copies are an option of the configuration.
-  CHECK_FALSE(found->queues().has_copies());
+  CHECK_FALSE(found->queues()->has_copies());
   CHECK(study::over_limit_text(found->run).empty());
   const Run again = study::evaluate_schedule(found->order, "order",
                                              study::config_of(study::assignments_of(found->config)), {});

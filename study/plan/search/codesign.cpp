@@ -18,6 +18,7 @@
 #include "study/plan/search/problem.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/model_costs.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -123,6 +124,7 @@ class CoDesigner {
         limits_(limits),
         config_(plain_config(from, options)),
         schedule_(*from.run.schedule),
+        microbatches_(microbatches_of(from.run)),
         setting_(has_model(config_) ? setting_of(config_, schedule_) : estimate::Setting()),
         means_(means_of(config_, schedule_, options)) {}
 
@@ -135,7 +137,7 @@ class CoDesigner {
     if (!problem || !is_bounded(*problem) || !alike) return true;
     const Ticks work = orders::least_rank_work(
         own, [this](const orders::Design& one) { return problem_for(one); }, !may_place(options_));
-    return leaves_room(static_cast<double>(work) * schedule_.microbatches());
+    return leaves_room(static_cast<double>(work) * microbatches_);
   }
 
   std::optional<PlanCandidate> run(const std::vector<orders::Design>& starts, double seconds) const {
@@ -252,10 +254,10 @@ class CoDesigner {
       std::optional<ModelCosts> made;
       if (has_model(config_)) made = costs_of_layers(config_, placement, setting, design.layers);
       const io::Config& config = made ? made->config : config_;
-      const cost::Shape shape{&placement, kinds(setting), schedule_.microbatches(), 1};
+      const cost::Shape shape{&placement, kinds(setting), microbatches_, 1};
       const Costs costs = cost::resolve(config.costs, shape).costs;
       const MemoryModel memory = cost::resolve_memory(config.memory, placement);
-      ProblemParts parts{placement, schedule_.microbatches(), costs, memory, config_.step.rule};
+      ProblemParts parts{placement, microbatches_, costs, memory, config_.step.rule};
       if (estimate::recomputes_all(setting))
         for (std::size_t s = 0; s < design.layers.size(); ++s)
           if (estimate::is_recomputing(setting, static_cast<int>(s))) parts.recomputed.push_back(s);
@@ -328,7 +330,8 @@ class CoDesigner {
   const PlanOptions& options_;
   const Limits& limits_;
   io::Config config_;
-  const Schedule& schedule_;
+  const Schedule& schedule_;  // of fewer microbatches where Run::repeated is set
+  int microbatches_;
   estimate::Setting setting_;  ///< where no stage uses a means
   AllMeans means_;
 };

@@ -344,7 +344,7 @@ std::string searched_name(const PlanCandidate& like) {
 
 std::optional<orders::EntryStart> entry_start(const orders::Problem& problem,
                                               const PlanCandidate& candidate) {
-  auto order = orders::order_of(problem, *candidate.run.schedule);
+  auto order = orders::order_of(problem, *candidate.schedule_of_all());
   if (!order) return std::nullopt;
   return orders::EntryStart{std::move(*order), candidate.run.effective->options.offload.prefetch};
 }
@@ -353,7 +353,7 @@ std::vector<orders::StartOrder> start_orders(const orders::Problem& problem,
                                              const std::vector<const PlanCandidate*>& candidates) {
   std::vector<orders::StartOrder> out;
   for (const PlanCandidate* one : candidates)
-    if (auto order = orders::order_of(problem, *one->run.schedule))
+    if (auto order = orders::order_of(problem, *one->schedule_of_all()))
       out.push_back({one->name, std::move(*order)});
   return out;
 }

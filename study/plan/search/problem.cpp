@@ -7,6 +7,7 @@
 #include "schedules/offload.hpp"
 #include "sim/orders/bounds/bounds.hpp"
 #include "study/plan/candidates.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -101,7 +102,7 @@ std::optional<orders::Problem> problem_of(const Run& run, bool pairs) {
   const OffloadOption& offload = run.effective->options.offload;
   const bool has_own_copies = schedule.has_copies() && !offload.on;
   if (!is_searchable(schedule) || has_own_copies || schedule.is_forward_only()) return std::nullopt;
-  return problem_of({schedule.placement(), schedule.microbatches(), *run.costs, *run.memory,
+  return problem_of({schedule.placement(), microbatches_of(run), *run.costs, *run.memory,
                      run.effective->step.rule, recomputed_stages(schedule), offload, pairs});
 }
 

@@ -11,6 +11,7 @@
 #include "study/plan/search/orders.hpp"
 #include "study/plan/search/problem.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -85,13 +86,12 @@ class Squeezer {
     MemoryModel memory = *run.memory;
     if (memory.limit.empty()) memory.limit.assign(static_cast<std::size_t>(placement.ranks()), most);
     for (Bytes& limit : memory.limit) limit = std::min(limit, most);
-    return problem_of(
-        {placement, run.schedule->microbatches(), *run.costs, memory, run.effective->step.rule});
+    return problem_of({placement, microbatches_of(run), *run.costs, memory, run.effective->step.rule});
   }
 
   /// Of orders that hold as little the shortest that is found.
   void shorten(PlanCandidate& best, const orders::Problem& problem) const {
-    auto order = orders::order_of(problem, *best.run.schedule);
+    auto order = orders::order_of(problem, *best.schedule_of_all());
     if (!order) return;
     auto found = searched(problem, {{best.name, std::move(*order)}}, 0);
     if (found && found->step_time < best.step_time) best = std::move(*found);

@@ -72,7 +72,7 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
       .member("bound", candidate.bound.name);
   out.key("gap").number(candidate.gap).member("proven", candidate.proven);
   write_config(out, candidate.config);
-  if (orders) write_orders(out, candidate.queues());
+  if (orders) write_orders(out, *candidate.queues());
   out.close(4);
 }
 
