@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include <pipeloom/schedules.hpp>
 #include "schedules/queue_builder.hpp"
 
 namespace pipeloom::schedules {
@@ -54,11 +55,12 @@ int enough_microbatches(int ranks) {
   return 4 * ranks + 8;
 }
 
+using GoesOn = std::function<bool(double)>;
 using Orders = std::shared_ptr<const std::vector<Word>>;
 
 /// orders::block_words(), and for as many microbatches as are drawn out the ones of the thread's last call again if they are the same and
 /// small: a sweep over m asks for them at each m.
-Orders orders_for(const BuildingBlock& block, int microbatches) {
+Orders orders_for(const BuildingBlock& block, int microbatches, const GoesOn& progress) {
   struct Last {
     BuildingBlock block;
     Orders orders;
@@ -70,7 +72,9 @@ Orders orders_for(const BuildingBlock& block, int microbatches) {
   if (drawn_out && last.orders != nullptr && last.block.slots == block.slots &&
       last.block.backward == block.backward)
     return last.orders;
-  auto orders = std::make_shared<const std::vector<Word>>(block_words(block, microbatches));
+  auto orders = std::make_shared<const std::vector<Word>>(block_words(block, microbatches, [&] {
+    if (progress && !progress(0)) throw Stopped();
+  }));
   if (drawn_out && ranks * orders->front().size() <= kMostOps) last = {block, orders};
   return orders;
 }
@@ -83,9 +87,9 @@ struct DrawnOut {
   int more = 0;
 };
 
-DrawnOut drawn_out(const BuildingBlock& block, int microbatches) {
+DrawnOut drawn_out(const BuildingBlock& block, int microbatches, const GoesOn& progress) {
   const int made = std::min(microbatches, enough_microbatches(static_cast<int>(block.slots.size())));
-  DrawnOut out{.orders = orders_for(block, made)};
+  DrawnOut out{.orders = orders_for(block, made, progress)};
   out.middle = out.orders->front().size() / 2;
   out.period = out.orders->front().size() / static_cast<std::size_t>(made);
   const bool repeats = std::all_of(out.orders->begin(), out.orders->end(), [&](const Word& order) {
@@ -94,16 +98,17 @@ DrawnOut drawn_out(const BuildingBlock& block, int microbatches) {
   if (repeats) {
     out.more = microbatches - made;
   } else if (made < microbatches) {
-    out.orders = orders_for(block, microbatches);
+    out.orders = orders_for(block, microbatches, progress);
   }
   return out;
 }
 
 }  // namespace
 
-Schedule emit_block(const BuildingBlock& block, int microbatches) {
+Schedule emit_block(const BuildingBlock& block, int microbatches,
+                    const std::function<bool(double)>& progress) {
   const int p = static_cast<int>(block.slots.size());
-  const auto [orders, middle, period, more] = drawn_out(block, microbatches);
+  const auto [orders, middle, period, more] = drawn_out(block, microbatches, progress);
   ScheduleBuilder out(Placement::wave(p, 2), microbatches);
   out.reserve(op_count(p, microbatches, static_cast<int>(period)));
   for (Rank rank{0}; rank < Rank(p); ++rank) {

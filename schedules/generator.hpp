@@ -178,6 +178,14 @@ void complete(const Generator& generator, Params& params, std::optional<int> chu
   return [emit](const Params& params, const Terms&, Emission&) { return emit(params); };
 }
 
+/// The emit() of one that asks now and then whether it is to go on.
+[[nodiscard]] inline auto whatever_the_costs(Schedule (*emit)(const Params&,
+                                                              const std::function<bool(double)>& progress)) {
+  return [emit](const Params& params, const Terms&, Emission& emission) {
+    return emit(params, emission.progress);
+  };
+}
+
 /// The messages() of a schedule whose framework has blocking groups and nothing else.
 [[nodiscard]] inline auto blocking_only(Program (*plan)(std::shared_ptr<const Schedule>)) {
   return [plan](const Params&, std::shared_ptr<const Schedule> schedule, MessageStyle style) {

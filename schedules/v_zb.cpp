@@ -35,8 +35,8 @@ BuildingBlock block(int p) {
   return block;
 }
 
-Schedule emit(const Params& params) {
-  return emit_block(block(params.ranks), params.microbatches);
+Schedule emit(const Params& params, const std::function<bool(double)>& progress) {
+  return emit_block(block(params.ranks), params.microbatches, progress);
 }
 
 std::vector<ClosedForm> closed_forms() {

@@ -3,6 +3,7 @@
 
 #include "sim/analysis/validate.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/orders/blocks/extension.hpp"
 #include "sim/orders/search/follower.hpp"
 #include "sim/orders/search/levels.hpp"
 #include "sim/orders/search/policy_search.hpp"
@@ -296,6 +297,47 @@ TEST_CASE("A search never makes a start worse, and passes over those that break 
   REQUIRE(found);
   CHECK(found->origin != "greedy");
   CHECK(keeps_limits(problem, found->order));
+}
+
+/// 1F1B's words on two ranks: the first one runs a forward ahead.
+Order one_f_one_b_words(std::size_t microbatches) {
+  constexpr Letter kF = 0;
+  constexpr Letter kB = 1;
+  constexpr Letter kW = 2;
+  Order out{{{kF}, {}}};
+  for (std::size_t k = 0; k < microbatches; ++k) {
+    if (k + 1 < microbatches) out.words[0].push_back(kF);
+    for (const Letter letter : {kB, kW}) out.words[0].push_back(letter);
+    for (const Letter letter : {kF, kB, kW}) out.words[1].push_back(letter);
+  }
+  return out;
+}
+
+TEST_CASE("An order that repeats a block goes on for more microbatches", "[orders]") {
+  const Order few = one_f_one_b_words(8);
+  CHECK(periods_of(few, 8) == std::vector<std::size_t>{1, 2});  // a third of the microbatches at most
+  CHECK(extended(few, 1, 5) == one_f_one_b_words(13));
+  CHECK(extended(few, 2, 3) == one_f_one_b_words(14));
+  // GPipe's has none: its forwards are no block with as many of each letter.
+  CHECK(periods_of(Order{{{0, 0, 0, 0, 0, 0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}}}, 6).empty());
+}
+
+TEST_CASE("Orders of a V with many microbatches are those of few, extended, and near the bound", "[orders]") {
+  test::Random random(77);
+  for (int i = 0; i < 12; ++i) {
+    const Placement placement = Placement::wave(2 + random.below(4), 2);
+    Terms terms = uniform_terms(placement, {});
+    for (const OpKind kind : {OpKind::Forward, OpKind::BackwardInput, OpKind::BackwardWeight})
+      std::ranges::fill(terms.costs.duration[index_of(kind)], random.between(6, 9));
+    const std::vector<Bytes> limit(static_cast<std::size_t>(placement.ranks()), 2 * placement.ranks());
+    const Problem problem =
+        make_problem(placement, 700 + random.below(100), terms, limit, Objective::Makespan);
+    const auto found = search_order(problem, {}, {.work = 300'000});
+    REQUIRE(found);
+    CHECK(keeps_limits(problem, found->order));
+    CHECK(value_of(problem, found->order) == found->value);
+    CHECK(found->gap() < 0.01);
+  }
 }
 
 TEST_CASE("Runners-up are other orders of nearly the best value, also where that is proven", "[orders]") {

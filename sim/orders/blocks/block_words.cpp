@@ -347,10 +347,13 @@ std::vector<Line> moved_earlier(const std::vector<Line>& lines, int microbatches
   return moved;
 }
 
-std::vector<Line> split_lines(std::vector<Line> lines, int m) {
-  lines = all_with_weights(std::move(lines), false);
-  lines = squeezed(moved_earlier(lines, m, Weights::InLine), m);
+std::vector<Line> split_lines(std::vector<Line> lines, int m, const std::function<void()>& pause) {
+  lines = moved_earlier(all_with_weights(std::move(lines), false), m, Weights::InLine);
+  pause();
+  lines = squeezed(lines, m);
+  pause();
   lines = moved_earlier(without_weights(std::move(lines)), m, Weights::Unseen);
+  pause();
   lines = squeezed(all_with_weights(std::move(lines), false), m);
   return all_with_weights(without_weights(std::move(lines)), true);
 }
@@ -361,9 +364,10 @@ constexpr std::array<Letter, 6> kLetters = {letter(0, kForward), letter(1, kForw
 
 }  // namespace
 
-std::vector<std::vector<Letter>> block_words(const BuildingBlock& block, int microbatches) {
+std::vector<std::vector<Letter>> block_words(const BuildingBlock& block, int microbatches,
+                                             const std::function<void()>& pause) {
   auto lines = stamped(block, microbatches);
-  lines = block.backward == BlockBackward::Split ? split_lines(std::move(lines), microbatches)
+  lines = block.backward == BlockBackward::Split ? split_lines(std::move(lines), microbatches, pause)
                                                  : moved_earlier(lines, microbatches, Weights::Fused);
   std::vector<std::vector<Letter>> words;
   for (const Line& line : lines) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "sim/orders/order.hpp"
@@ -42,6 +43,9 @@ inline constexpr int kBlockPeriod = 6;
 /// Whole: the stamped passes move as in 2, all of them.
 ///
 /// Steps: one per op, and O(p^3) (p^2 passes to move, each past up to O(p) others).
-[[nodiscard]] std::vector<std::vector<Letter>> block_words(const BuildingBlock& block, int microbatches);
+///
+/// `pause` is called between the steps, and may throw.
+[[nodiscard]] std::vector<std::vector<Letter>> block_words(
+    const BuildingBlock& block, int microbatches, const std::function<void()>& pause = [] {});
 
 }  // namespace pipeloom::orders

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "sim/orders/blocks/extension.hpp"
 #include "sim/orders/exact/proof.hpp"
 #include "sim/orders/search/anneal.hpp"
 #include "sim/orders/search/block_search.hpp"
@@ -35,6 +36,14 @@ constexpr Shares kBehindBlocks = {0, 0.5, 0.75, 2};
 /// Shares of the work that proofs take, before policies are searched and after annealing: one part in this number.
 constexpr std::int64_t kFirstProof = 8;
 constexpr std::int64_t kLastProof = 4;
+/// Orders of fewer microbatches are extended from this multiple of them on.
+constexpr std::size_t kExtended = 4;
+/// Their microbatches differ by a multiple of this.
+constexpr std::size_t kWholeBlocks = 12;
+/// Most orders that begin with blocks and are extended.
+constexpr std::size_t kMostExtended = 4;
+/// Of the bound: an extended order that is as close is worth no search with all microbatches.
+constexpr double kCloseEnough = 1.001;
 /// search_in_two(): the first has one part in this number.
 constexpr std::int64_t kSmall = 16;
 
@@ -60,6 +69,8 @@ class Search {
   std::optional<FoundOrder> run(const std::vector<StartOrder>& starts) {
     found_.bound = best_bound(problem_, kMaxTicks, [this] { return is_told_to_stop(); });
     take_starts(starts);
+    if (!done()) take_extended();
+    if (has_enough_) return finish();
     if (!done()) take_blocks();
     if (!done()) take_policies();
     if (!done() && found_.value != kMaxTicks) try_to_prove(kFirstProof);
@@ -69,13 +80,17 @@ class Search {
     for (int round = 0; round < shares_.rounds && !done() && found_.value != kMaxTicks; ++round)
       improve_orders(anneal, shares_.annealing / shares_.rounds, "annealing", annealed());
     if (!done() && found_.value != kMaxTicks) try_to_prove(kLastProof);
+    return finish();
+  }
+
+ private:
+  std::optional<FoundOrder> finish() {
     if (found_.value == kMaxTicks) return std::nullopt;
     found_.proven = found_.value <= found_.bound.value;
     keep_runners_up();
     return std::move(found_);
   }
 
- private:
   [[nodiscard]] bool done() const { return stopped_ || found_.value <= enough(); }
   /// The value at which nothing more is sought.
   [[nodiscard]] Ticks enough() const {
@@ -109,6 +124,45 @@ class Search {
       if (!keeps_limits(problem_, start.order)) continue;
       if (const auto value = value_of(problem_, start.order)) take(start.order, *value, start.name);
     }
+  }
+
+  /// On a V, where what blocks give repeats: orders of fewer microbatches, with more of the blocks that they repeat.
+  void take_extended() {
+    const auto smaller = extendable();
+    if (!smaller) return;
+    SearchOptions options = options_;
+    options.runners_up = 0;
+    options.enough = 0;
+    options.progress = [this](const SearchProgress&) { return !is_told_to_stop(); };
+    Search search(*smaller, options);
+    const auto found = search.run({});
+    if (!found) return;
+    take_extended(found->order, *smaller, found->origin);
+    for (std::size_t i = 0; i < std::min(search.blocks_.size(), kMostExtended); ++i)
+      take_extended(search.blocks_[i].order, *smaller, "blocks");
+    has_enough_ = static_cast<double>(found_.value) <= kCloseEnough * static_cast<double>(found_.bound.value);
+  }
+
+  /// The order of a problem with fewer microbatches, if it repeats blocks.
+  void take_extended(const Order& order, const Problem& smaller, const std::string& origin) {
+    const std::size_t more = problem_.microbatches - smaller.microbatches;
+    for (const std::size_t period : periods_of(order, smaller.microbatches)) {
+      if (done() || is_told_to_stop()) return;
+      if (more % period != 0) continue;
+      const Order longer = extended(order, period, more / period);
+      if (!keeps_limits(problem_, longer)) return;
+      if (const auto value = value_of(problem_, longer)) take(longer, *value, origin);
+      return;
+    }
+  }
+
+  /// The problem with far fewer microbatches; nothing where orders are not extended.
+  [[nodiscard]] std::optional<Problem> extendable() const {
+    auto smaller = reduced(problem_);
+    if (!smaller || !has_blocks(problem_) || problem_.microbatches < kExtended * smaller->microbatches)
+      return std::nullopt;
+    smaller->microbatches += (problem_.microbatches - smaller->microbatches) % kWholeBlocks;
+    return smaller;
   }
 
   /// Orders of a V that begin with building blocks. They are where chains begin to follow: what begins best does not always end best.
@@ -321,6 +375,7 @@ class Search {
   std::vector<RankedPolicy> policies_;
   std::vector<Best> blocks_;  // orders that begin with blocks, best first
   std::vector<Best> seen_;    // where runners-up are wanted: all that were near the best then
+  bool has_enough_ = false;   // an extended order is close to the bound
   std::uint64_t phase_ = 0;
   double spent_ = 0;  // share of the work, by the phases before
   bool stopped_ = false;
