@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import statistics
 import sys
 import time
@@ -247,12 +248,24 @@ def record_once(run, folder):
             try:
                 record(run, process, folder)
                 os._exit(0)
-            except BaseException as error:  # a rank that ends ends the run
+            except BaseException as error:  # a rank that fails ends the run
                 print(f"{run.name}, process {process}: {type(error).__name__}: {error}", file=sys.stderr)
                 os._exit(1)
         children.append(child)
-    failed = any([os.waitpid(child, 0)[1] != 0 for child in children])
-    return None if failed else merge_truth(run, folder)
+    return merge_truth(run, folder) if all_end_well(children) else None
+
+
+def all_end_well(children):
+    """Waits for them. When one fails the others end, which would wait for it."""
+    left, failed = set(children), False
+    while left:
+        child, status = os.wait()
+        left.discard(child)
+        if status != 0 and not failed:
+            failed = True
+            for other in left:
+                os.kill(other, signal.SIGTERM)
+    return not failed
 
 
 def main():
