@@ -14,6 +14,7 @@
 #include <pipeloom/error.hpp>
 #include "sim/base/tick_sum.hpp"
 #include "study/calibrate/costs_file.hpp"
+#include "study/calibrate/pairs.hpp"
 #include "study/explain/amounts.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/text/numbers.hpp"
@@ -106,6 +107,7 @@ void begin_after_lost_time(const std::vector<LostTime>& lost, Timeline& timeline
     for (std::size_t i = one.first; i < one.last; ++i) timeline.start[i] += one.time;
 }
 
+/// The simulated order has groups as the file's schedule has them; what is explained are their parts.
 Replay replay_of(const Timeline& timeline, const Measurements& measured, const cost::CostSpec& costs) {
   Run run = simulated(timeline, costs);
   Replay out;
@@ -113,7 +115,9 @@ Replay replay_of(const Timeline& timeline, const Measurements& measured, const c
   out.simulated = span_of(run.timeline).length();
   if (!measured.single.before.empty()) begin_after_lost_time(measured.waits.lost, run.timeline);
   out.residuals = residuals_of(timeline, run.timeline, costs.entry - measured.constant);
-  out.explanation = explained(run, timeline);
+  const Timeline apart = with_parts_apart(timeline);
+  run.timeline.schedule = apart.schedule;
+  out.explanation = explained(run, apart);
   return out;
 }
 
@@ -267,9 +271,9 @@ void try_other_models(const Timeline& timeline, Calibration& calibration) {
                   text(left(*calibration.replay, calibration.costs)), text(first)));
 }
 
-/// The row that names the entry alone, by its forward if it is a group; nothing for a group that has no time of its own.
-std::optional<cost::CostRow> row_of_entry(const Schedule& schedule, const LostTime& lost) {
-  const auto parts = schedule.ops().subspan(lost.first, lost.last - lost.first);
+/// The row that names the op before which time is lost, or the group by its forward; nothing for a group that has no time of its own.
+std::optional<cost::CostRow> row_of_lost(const Schedule& schedule, const LostTime& lost, bool in_turn) {
+  const auto parts = schedule.ops().subspan(lost.first, in_turn ? 1 : lost.last - lost.first);
   const auto is_forward = [](Op op) { return op.kind() == OpKind::Forward; };
   if (parts.size() > 1 && std::ranges::count_if(parts, is_forward) != 1) return std::nullopt;
   const Op op = parts.size() > 1 ? *std::ranges::find_if(parts, is_forward) : parts.front();
@@ -293,11 +297,14 @@ void take_lost_time(const Timeline& timeline, Calibration& calibration) {
   SingleOps& single = calibration.measured.single;
   const Run run = simulated(timeline, calibration.costs);
   single.before.assign(single.rows.size(), 0);
+  const auto& overlap = calibration.costs.overlap;
+  const bool in_turn = overlap && overlap->rule == OverlapRule::Sequential;
   for (const LostTime& lost : calibration.measured.waits.lost) {
-    std::optional<cost::CostRow> row = row_of_entry(*timeline.schedule, lost);
+    std::optional<cost::CostRow> row = row_of_lost(*timeline.schedule, lost, in_turn);
     if (!row) continue;
-    row->number = run.timeline.end_of(lost.last - 1) - run.timeline.start_of(lost.first) -
-                  calibration.costs.entry + lost.time;
+    const std::size_t last = row->of_group ? lost.last - 1 : lost.first;
+    row->number =
+        run.timeline.end_of(last) - run.timeline.start_of(lost.first) - calibration.costs.entry + lost.time;
     const auto same = std::ranges::find_if(
         single.rows, [&](const cost::CostRow& one) { return names_the_same(one, *row); });
     single.before.resize(
@@ -372,9 +379,8 @@ Calibration calibrate(const Timeline& timeline, const KnownOfRun& known,
   if (other) find_constant(out, timeline.schedule->placement(), *other);
   out.costs = costs_of(out.measured);
   out.orders = known_orders(*timeline.schedule);
-  const Timeline apart = with_parts_apart(timeline);
-  warn(out, apart);
-  replay(apart, out);
+  warn(out, timeline);
+  replay(timeline, out);
   return out;
 }
 

@@ -1,7 +1,6 @@
 #include "study/calibrate/measurements.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
@@ -51,27 +50,6 @@ void take_layers(const Placement& placement, const KnownOfRun& known, Measuremen
 
 }  // namespace
 
-Timeline with_parts_apart(const Timeline& timeline) {
-  const Schedule& schedule = *timeline.schedule;
-  ScheduleBuilder builder = builder_like(schedule);
-  bool any = false;
-  for (Rank rank{0}; rank < Rank(schedule.ranks()); ++rank) {
-    builder.begin_rank(rank);
-    for_each_entry(schedule, schedule.queue_begin(rank), schedule.queue_end(rank),
-                   [&](std::size_t first, std::size_t last) {
-                     const auto ops = schedule.ops().subspan(first, last - first);
-                     const bool in_turn =
-                         ops.size() > 1 && timeline.start_of(first) != timeline.start_of(first + 1);
-                     any = any || in_turn;
-                     if (ops.size() > 1 && !in_turn) return builder.add_group(ops);
-                     for (const Op op : ops) builder.add(op);
-                   });
-  }
-  Timeline out = timeline;
-  if (any) out.schedule = std::make_shared<const Schedule>(std::move(builder).build());
-  return out;
-}
-
 bool waits_for_messages_alone(const Schedule& schedule) {
   return !schedule.has_copies() && !schedule.shares_output();
 }
@@ -95,7 +73,7 @@ Measurements measure(const Timeline& timeline, const KnownOfRun& known) {
   if (!waits_for_messages_alone(*timeline.schedule))
     out.waits.step_times = step_times(timeline);
   else
-    out.waits = find_waits(with_parts_apart(timeline), known.clocks_by_step);
+    out.waits = find_waits(timeline, known.clocks_by_step);
   add(known.clocks, out.waits.clocks);
   return out;
 }

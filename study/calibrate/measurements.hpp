@@ -50,9 +50,6 @@ struct KnownOfRun {
 /// Whether gaps tell of messages: not where copies (O, L) run beside the queues, nor where ranks wait for sums over all (S, T).
 [[nodiscard]] bool waits_for_messages_alone(const Schedule& schedule);
 
-/// The same run without groups whose parts ran one after the other: their ops are entries of their own. Groups that ran at once stay.
-[[nodiscard]] Timeline with_parts_apart(const Timeline& timeline);
-
 /// What every stage counts for where nobody says its layers: 2, 3, 4 and 6 chunks divide it.
 inline constexpr std::int32_t kEqualLayers = 12;
 

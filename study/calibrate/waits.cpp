@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/tick_sum.hpp"
+#include "study/calibrate/pairs.hpp"
 #include "study/calibrate/statistics.hpp"
 #include "study/explain/clocks.hpp"
 #include "study/explain/model.hpp"
@@ -425,12 +426,14 @@ std::vector<Ticks> kept_latencies(const Wiring& wiring, const std::vector<LinkLa
 
 }  // namespace
 
-Waits find_waits(const Timeline& timeline, bool clocks_by_step) {
+Waits find_waits(const Timeline& grouped, bool clocks_by_step) {
   Waits out;
+  const Timeline timeline = with_parts_apart(grouped);
   Wiring wiring = wire(timeline);
   if (wiring.entries() == 0) return out;
   std::vector<MeasuredStep> steps = steps_of(timeline, wiring);
   out.clocks = align_clocks(wiring, steps, clocks_by_step);
+  send_behind_groups(*grouped.schedule, steps, wiring);
   for (const Ticks gap : smallest_gaps(wiring, steps)) out.clocks.early = std::max(out.clocks.early, -gap);
   const Ticks least_idle = find_rank_time(wiring, steps, out);
   find_latencies(wiring, steps, least_idle, out);

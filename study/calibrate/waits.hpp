@@ -57,7 +57,7 @@ struct Waits {
 };
 
 /// `clocks_by_step`: in every step each rank's clock begins anew. Throws InputError where times cannot have been. REQUIRES: no copies (O, L).
-[[nodiscard]] Waits find_waits(const Timeline& timeline, bool clocks_by_step);
+[[nodiscard]] Waits find_waits(const Timeline& grouped, bool clocks_by_step);
 
 /// The latency of most links: the lower middle one of those that are known. Nothing if none is.
 [[nodiscard]] std::optional<Ticks> usual_latency(const std::vector<LinkLatency>& links);
