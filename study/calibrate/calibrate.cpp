@@ -151,37 +151,45 @@ Ticks mean_step(const Waits& waits) {
   return static_cast<Ticks>(sum.value() / static_cast<std::int64_t>(waits.step_times.size()));
 }
 
-/// Of pauses that differ from op to op and from step to step the means do not add up to the step: ranks wait for the one that paused longest. `entry` is then as
-/// long as makes the simulated step the mean one. Throws as evaluate_schedule() does.
+/// Makes `value` as large as off(), which grows with it, stays at or below 0, from `least` to below `most`; `least` where it never is.
+template <class Off>
+void fit(Ticks& value, Ticks least, Ticks most, Off&& off) {
+  while (most - least > 1) {
+    value = least + (most - least) / 2;
+    (off() <= 0 ? least : most) = value;
+  }
+  value = least;
+}
+
+/// Of pauses that differ from op to op and from step to step the means do not add up to the step: ranks wait for the one that paused longest, and pauses of
+/// ranks that wait anyway cost nothing. `entry` is then as long as makes the simulated step the mean one; where that is too long without it, what messages take of
+/// ranks is less. Throws as evaluate_schedule() does.
 void fit_pauses(const Timeline& timeline, Calibration& calibration) {
   constexpr double kNear = 0.001;
-  constexpr double kFar = 0.05;
+  constexpr double kFar = 0.25;
   const Waits& waits = calibration.measured.waits;
   if (!waits.uneven || timeline.steps < 2 || timeline.start.size() > kMostExplained) return;
   const Ticks mean = mean_step(waits);
   cost::CostSpec costs = calibration.costs;
-  const auto off = [&](Ticks entry) {
-    costs.entry = entry;
-    return span_of(simulated(timeline, costs).timeline).length() - mean;
-  };
-  const Ticks before = off(calibration.costs.entry);
+  const auto off = [&] { return span_of(simulated(timeline, costs).timeline).length() - mean; };
+  const Ticks before = off();
   const auto part = std::abs(static_cast<double>(before)) / static_cast<double>(mean);
   if (part < kNear || part > kFar) return;
   // One op at least takes `entry` of the step.
-  Ticks least = before < 0 ? calibration.costs.entry : calibration.measured.constant;
-  Ticks most = before < 0 ? calibration.costs.entry - before : calibration.costs.entry;
-  if (off(least) > 0) return;
-  while (most - least > 1) {
-    const Ticks middle = least + (most - least) / 2;
-    (off(middle) <= 0 ? least : most) = middle;
-  }
+  if (before < 0)
+    fit(costs.entry, costs.entry, costs.entry - before, off);
+  else
+    fit(costs.entry, calibration.measured.constant, costs.entry, off);
+  if (off() > 0) fit(costs.transfer.rank_time, 0, costs.transfer.rank_time, off);
+  if (off() > 0) return;
+  const auto text = [&](Ticks time) { return time_text(time, timeline.unit); };
+  const bool is_less = costs.transfer.rank_time < calibration.costs.transfer.rank_time;
   calibration.warnings.push_back(fmt::format(
-      "pauses between ops are uneven ({} in the mean, steps {} apart): `entry` is {}, with which the "
-      "simulated "
-      "step is the mean one, and a single step may be as far from it as these are",
-      time_text(waits.between, timeline.unit),
-      time_text(cost::sample_of(waits.step_times).spread, timeline.unit), time_text(least, timeline.unit)));
-  calibration.costs.entry = least;
+      "pauses between ops are uneven ({} in the mean, steps {} apart): `entry` is {}{}, with which the "
+      "simulated step is the mean one, and a single step may be as far from it as these are",
+      text(waits.between), text(cost::sample_of(waits.step_times).spread), text(costs.entry),
+      is_less ? fmt::format(" and `rank_time` {}", text(costs.transfer.rank_time)) : ""));
+  calibration.costs = std::move(costs);
 }
 
 /// What lies between most entries that stand back to back and send or receive.

@@ -265,7 +265,7 @@ Ticks find_rank_time(const Wiring& wiring, const std::vector<MeasuredStep>& step
   const bool often = pauses_often(gaps, steps.size());
   out.between = between_any(gaps, often);
   out.rank_time = time_per_message(gaps, often, out.between);
-  out.uneven = out.between > 0 && are_uneven(gaps);
+  out.uneven = are_uneven(gaps);
   const Ticks longest = longest_gap(gaps);
   for (auto& [name, found] : gaps) {
     const auto& [before, after, messages] = name;
