@@ -3,8 +3,8 @@
     record_truth.py FOLDER [NAME...]
 
 Every row of RUNS becomes FOLDER/NAME/ with rankN.json.gz and truth.json; given names record only these. Layers sleep or compute, one rank may be
-slowed. check_truth.py reads the folders with pipeloom. Ranks are processes forked from this one, so that torch is imported once. A barrier ends each
-step, as the norm of all gradients does in training. A recording whose passes took more than usual here and there, because the machine was busy with
+slowed. check_truth.py reads the folders with pipeloom. Ranks are processes forked from this one, so that torch is imported once; where the system lets
+them they take precedence over other programs. A barrier ends each step, as the norm of all gradients does in training. A recording whose passes took more than usual here and there, because the machine was busy with
 others, is made again, TRIES times at most: what it would show is the machine.
 """
 import dataclasses
@@ -49,6 +49,7 @@ RUNS = [
     Recorded("1f1b_ranges_slow1", "1F1B", 4, 8, slow=1, ranges=True),
     Recorded("1f1b_nothing", "1F1B", 2, 4),
     Recorded("gpipe", "GPipe", 3, 6),
+    Recorded("gpipe_slow1", "GPipe", 4, 8, slow=1),
     Recorded("gpipe_ranges", "GPipe", 2, 4, ranges=True),
     Recorded("single_slow1", "Interleaved1F1B", 4, 8, slow=1),
     Recorded("single_slow2", "Interleaved1F1B", 4, 8, slow=2),
@@ -56,15 +57,24 @@ RUNS = [
     Recorded("interleaved_slow0", "Interleaved1F1B", 2, 6, chunks=2, slow=0),
     Recorded("bfs", "LoopedBFS", 2, 4, chunks=2),
     Recorded("zero_bubble", "InterleavedZeroBubble", 2, 4, chunks=2),
+    Recorded("zero_bubble4_slow2", "InterleavedZeroBubble", 4, 8, chunks=2, slow=2),
     Recorded("zbv", "ZBVZeroBubble", 2, 6, chunks=2),
     Recorded("zbv_slow1", "ZBVZeroBubble", 2, 6, chunks=2, slow=1),
     Recorded("zbv4", "ZBVZeroBubble", 4, 8, chunks=2),
     Recorded("dualpipe_v", "DualPipeV", 2, 4, chunks=2),
+    Recorded("dualpipe_v3_slow1", "DualPipeV", 3, 6, chunks=2, slow=1),
+    Recorded("dualpipe_v4", "DualPipeV", 4, 8, chunks=2),
     Recorded("linear", "Interleaved1F1B", 2, 4, chunks=2, layers="linear"),
+    Recorded("linear_gpipe", "GPipe", 2, 4, layers="linear"),
+    Recorded("linear_zbv", "ZBVZeroBubble", 2, 4, chunks=2, layers="linear"),
     Recorded("transformer", "Interleaved1F1B", 2, 4, layers="transformer"),
+    Recorded("transformer_ranges", "1F1B", 2, 4, layers="transformer", ranges=True),
+    Recorded("transformer_zero_bubble", "InterleavedZeroBubble", 2, 4, chunks=2, layers="transformer"),
+    Recorded("transformer_dualpipe_v", "DualPipeV", 2, 4, chunks=2, layers="transformer"),
     Recorded("short", "Interleaved1F1B", 2, 6, layers="short"),
     Recorded("short_ranges", "1F1B", 2, 6, layers="short", ranges=True),
     Recorded("replicas", "Interleaved1F1B", 2, 4, chunks=2, replicas=2),
+    Recorded("replicas_ranges_slow0", "1F1B", 2, 4, slow=0, ranges=True, replicas=2),
 ]
 
 
@@ -268,7 +278,16 @@ def all_end_well(children):
     return not failed
 
 
+def take_precedence():
+    """Before other programs of the machine, whose pauses would be in the recordings."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+    except (AttributeError, PermissionError):
+        print("record_truth.py: no precedence over other programs; on a busy machine recordings show their pauses", file=sys.stderr)
+
+
 def main():
+    take_precedence()
     folder, names = os.path.abspath(sys.argv[1]), sys.argv[2:]
     unknown = [name for name in names if name not in [run.name for run in RUNS]]
     if unknown:
