@@ -1,8 +1,10 @@
 // How often an explanation is right: causes planted in steps of many schedules under kinds of noise, and what was made of them. Prints a
 // table of rates; with -v every run that was not right. With -c how far the step is off that costs calibrated from each run give, instead: from the
-// median step, and how often it is within half a percent of the mean one.
+// median step, how often it is within half a percent of that and of the mean one, and how often the median of 64 steps is that are drawn with the noise of the
+// costs. With -o how often the true costs would be, without noise, and the median of 64 further steps of the same run: the most that anybody can
+// know who has not seen the very steps that were measured.
 //
-//   bench_explain [-v] [-c] [RUNS [WORLD [SEED]]]
+//   bench_explain [-v] [-c|-o] [RUNS [WORLD [SEED]]]
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +19,7 @@
 #include "study/calibrate/calibrate.hpp"
 #include "study/explain/robust.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/scenario_run.hpp"
 #include "tests/support/planted.hpp"
 
 namespace pipeloom::bench {
@@ -28,6 +31,7 @@ struct Row {
 };
 
 constexpr Ticks kMicrosecond = 1'000'000;
+constexpr int kOtherSteps = 64;
 
 /// Runs as hosts have them, with a long last stage: ranks launch each op for 0 to `most` us, messages take 20 to 80 us.
 test::PlantedWorld launched(Ticks most, int causes, int steps) {
@@ -144,6 +148,7 @@ void score(const Row& row, int runs, std::uint64_t seed, bool verbose) {
 struct CostsOff {
   double median = 0;  ///< than the median one
   double mean = 0;    ///< than their mean
+  double noisy = 0;   ///< the median of kOtherSteps with the noise of the costs, than the median one
 };
 
 CostsOff costs_off(const test::PlantedRun& run_of) {
@@ -161,7 +166,10 @@ CostsOff costs_off(const test::PlantedRun& run_of) {
   for (const Ticks step : found.waits.step_times) sum += static_cast<double>(step);
   const double mean = sum / static_cast<double>(found.waits.step_times.size());
   const auto median = static_cast<double>(cost::sample_of(found.waits.step_times).median);
-  return {100 * (simulated / median - 1), 100 * (simulated / mean - 1)};
+  const double noisy =
+      config.costs.noise ? static_cast<double>(study::run_scenarios(run, {.count = kOtherSteps}).makespan.p50)
+                         : simulated;
+  return {100 * (simulated / median - 1), 100 * (simulated / mean - 1), 100 * (noisy / median - 1)};
 }
 
 /// "rank 2 is slower by 15.0 %, ..".
@@ -174,11 +182,13 @@ std::string causes_text(const test::PlantedRun& run) {
 void score_costs(const Row& row, int runs, std::uint64_t seed, bool verbose) {
   std::vector<double> off;
   int within_of_mean = 0;
+  int within_with_noise = 0;
   for (int i = 0; i < runs; ++i) {
     const test::PlantedRun run = test::plant(seed + static_cast<std::uint64_t>(i), row.world);
     const CostsOff found = costs_off(run);
     off.push_back(found.median);
     within_of_mean += std::abs(found.mean) <= 0.5 ? 1 : 0;
+    within_with_noise += std::abs(found.noisy) <= 0.5 ? 1 : 0;
     if (verbose && std::abs(off.back()) > 0.5)
       fmt::print("{} {}: {} {:+.2f} %, {:+.2f} % of the mean; {}\n", row.name, i, run.shape, found.median,
                  found.mean, causes_text(run));
@@ -187,30 +197,71 @@ void score_costs(const Row& row, int runs, std::uint64_t seed, bool verbose) {
   for (double& of : off) of = std::abs(of);
   std::sort(off.begin(), off.end());
   const auto within = std::upper_bound(off.begin(), off.end(), 0.5) - off.begin();
-  fmt::print("| {} | {:+.2f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} |\n", row.name, middle,
+  fmt::print("| {} | {:+.2f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} |\n", row.name, middle,
              off[off.size() * 95 / 100], off.back(), 100.0 * static_cast<double>(within) / runs,
-             100.0 * within_of_mean / runs);
+             100.0 * within_of_mean / runs, 100.0 * within_with_noise / runs);
+  std::fflush(stdout);
+}
+
+Ticks length_of_step(const Timeline& timeline, int step) {
+  return span_of(timeline, step).length();
+}
+
+/// Percent that the step with true costs and the median of further ones are longer than the measured median.
+struct OracleOff {
+  double costs = 0;
+  double steps = 0;
+};
+
+OracleOff oracle_off(std::uint64_t seed, test::PlantedWorld world) {
+  const int measured = world.steps;
+  world.steps += kOtherSteps;
+  const test::PlantedRun run = test::plant(seed, world);
+  std::vector<Ticks> seen;
+  std::vector<Ticks> others;
+  for (int step = 0; step < world.steps; ++step)
+    (step < measured ? seen : others).push_back(length_of_step(run.measured, step));
+  const auto median = static_cast<double>(cost::sample_of(std::move(seen)).median);
+  const auto percent = [median](Ticks step) { return 100 * (static_cast<double>(step) / median - 1); };
+  return {percent(run.even_step), percent(cost::sample_of(std::move(others)).median)};
+}
+
+void score_oracles(const Row& row, int runs, std::uint64_t seed) {
+  int costs = 0;
+  int steps = 0;
+  for (int i = 0; i < runs; ++i) {
+    const OracleOff off = oracle_off(seed + static_cast<std::uint64_t>(i), row.world);
+    costs += std::abs(off.costs) <= 0.5 ? 1 : 0;
+    steps += std::abs(off.steps) <= 0.5 ? 1 : 0;
+  }
+  fmt::print("| {} | {:.1f} | {:.1f} |\n", row.name, 100.0 * costs / runs, 100.0 * steps / runs);
   std::fflush(stdout);
 }
 
 int run(int argc, char** argv) {
   bool verbose = false;
   bool costs = false;
+  bool oracles = false;
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "-v")
       verbose = true;
     else if (std::string(argv[i]) == "-c")
       costs = true;
+    else if (std::string(argv[i]) == "-o")
+      oracles = true;
     else
       words.emplace_back(argv[i]);
   }
   const int runs = words.empty() ? 1000 : std::atoi(words[0].c_str());
   const std::uint64_t seed = words.size() > 2 ? std::strtoull(words[2].c_str(), nullptr, 10) : 1;
-  if (costs)
+  if (oracles)
+    fmt::print("| world | true costs within 0.5 % | median of other steps within 0.5 % |\n|---|---|---|\n");
+  else if (costs)
     fmt::print(
-        "| world | median off % | 95 of 100 within % | most % | within 0.5 % | of the mean step |\n"
-        "|---|---|---|---|---|---|\n");
+        "| world | median off % | 95 of 100 within % | most % | within 0.5 % | of the mean step | with "
+        "noise |\n"
+        "|---|---|---|---|---|---|---|\n");
   else
     fmt::print(
         "| world | right % | false name % | invented % | amounts within 10 % | or 2 sd | median sd % | "
@@ -218,8 +269,12 @@ int run(int argc, char** argv) {
         "sd % "
         "| within 2 stated | ms a run |\n|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Row& row : rows())
-    if (words.size() < 2 || row.name.find(words[1]) != std::string::npos)
-      (costs ? score_costs : score)(row, runs, seed, verbose);
+    if (words.size() < 2 || row.name.find(words[1]) != std::string::npos) {
+      if (oracles)
+        score_oracles(row, runs, seed);
+      else
+        (costs ? score_costs : score)(row, runs, seed, verbose);
+    }
   return 0;
 }
 

@@ -54,6 +54,8 @@ struct PlantedRun {
   Timeline measured;
   std::vector<Planted> causes;
   double step_sd = 0;  ///< of the step under the planted noise
+  Ticks even_step =
+      0;  ///< without noise, launches and collections before each entry as long as they are in the mean
   Ticks forward = 0;
   bool launches = false;    ///< ranks are idle between ops
   std::vector<Ticks> lost;  ///< [op] over the steps: what launches and collections took before it

@@ -150,6 +150,9 @@ PlantedRun plant(std::uint64_t seed, const PlantedWorld& world) {
 
   run.measured = {
       .schedule = plot.schedule, .steps = world.steps, .unit = TimeUnit::Microsecond, .start = {}, .end = {}};
+  Conditions even = plot.with(~0U);
+  plot.pause_evenly(even);
+  run.even_step = play(plot.net, *plot.costs, even)->length;
   run.launches = world.launch > 0 || world.early_end > 0;
   run.lost.assign(plot.schedule->num_ops(), 0);
   std::vector<Ticks> offsets;

@@ -36,6 +36,14 @@ void Plot::pause(Conditions& to) {
       paused += std::llround(uniform(random, 0.2, 1) * static_cast<double>(forward));
 }
 
+void Plot::pause_evenly(Conditions& to) const {
+  to.launch_hides = world.launch_hides;
+  to.launch.assign(net.entries.size(), world.launch);
+  // From 0.2 to 1 forward.
+  const auto stopped = std::llround(world.collections * 0.6 * static_cast<double>(forward));
+  for (Ticks& paused : to.paused) paused += stopped;
+}
+
 void Plot::draw_latencies(Conditions& to) {
   if (world.most_latency > 0) {
     const auto least = static_cast<double>(world.least_latency);

@@ -46,6 +46,8 @@ struct Plot {
   Planted invent_hiccup(Rank rank, Ticks lost);
   /// Launches and collections of one step.
   void pause(Conditions& to);
+  /// The same before every entry, as long as they are in the mean.
+  void pause_evenly(Conditions& to) const;
   /// Latencies of one step, whatever causes add.
   void draw_latencies(Conditions& to);
   void measure_truth();
