@@ -353,11 +353,12 @@ bool agree(const std::vector<Ticks>& halves, Ticks more, Ticks usual) {
 }
 
 /// Without those that lie farther from the smallest than `width`, which waited for something else. Latencies that jitter do so by a part of them: of a
-/// link whose smallest is longer than the usual one, it is as much wider, up to this smallest.
+/// link whose smallest is longer than the usual one, it is as much wider, up to twice this smallest: of 32 that spread
+/// by 30 % the longest is 3.5 times the smallest.
 LinkSamples near_smallest(const LinkSamples& of, Ticks usual, Ticks width) {
   if (of.waited.empty()) return of;
   const double longer = static_cast<double>(of.smallest) / static_cast<double>(usual);
-  const double wider = std::min(static_cast<double>(of.smallest), longer * static_cast<double>(width));
+  const double wider = std::min(2 * static_cast<double>(of.smallest), longer * static_cast<double>(width));
   const Ticks most = of.smallest + std::max(width, static_cast<Ticks>(wider));
   LinkSamples near = of;
   std::erase_if(near.waited, [most](const LinkSamples::Waited& one) { return one.time > most; });

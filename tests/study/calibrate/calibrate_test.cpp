@@ -371,6 +371,43 @@ TEST_CASE("what one entry alone waits for is no slow link", "[calibrate]") {
   CHECK(found.replay->simulated == found.replay->measured);
 }
 
+TEST_CASE("a slow link whose latency jitters takes the median of its messages", "[calibrate]") {
+  // One microbatch after the other on three ranks: F 10, B 20 ms, each rank waits for each message. Of the link from rank 0 to 1 they take from 4 ms on, by
+  // steps of 0.5 ms, up to 11.5: half-way between the eighth and the ninth of 16 are 7.75 ms. Those of the others take an eighth of that.
+  ScheduleBuilder builder(Placement::linear(3), 16);
+  for (const int rank : {0, 1, 2}) {
+    builder.begin_rank(Rank(rank));
+    for (int m = 0; m < 16; ++m) {
+      builder.add(forward(Stage(rank), Microbatch(m)));
+      builder.add(backward(Stage(rank), Microbatch(m)));
+    }
+  }
+  Timeline timeline{.schedule = std::make_shared<const Schedule>(std::move(builder).build()),
+                    .unit = TimeUnit::Millisecond,
+                    .start = std::vector<Ticks>(96),
+                    .end = std::vector<Ticks>(96)};
+  Ticks now = 0;
+  const auto run = [&](std::size_t rank, std::size_t op, Ticks time, Ticks latency) {
+    timeline.start[32 * rank + op] = now;
+    timeline.end[32 * rank + op] = now + time;
+    now += time + latency;
+  };
+  for (std::size_t m = 0; m < 16; ++m) {
+    const Ticks latency = 4 * kMs + static_cast<Ticks>(m) * kMs / 2;
+    run(0, 2 * m, 10 * kMs, latency);
+    run(1, 2 * m, 10 * kMs, latency / 8);
+    run(2, 2 * m, 10 * kMs, 0);
+    run(2, 2 * m + 1, 20 * kMs, latency / 8);
+    run(1, 2 * m + 1, 20 * kMs, latency / 8);
+    run(0, 2 * m + 1, 20 * kMs, 0);
+  }
+  const Calibration found = calibrate(timeline);
+  CAPTURE(file_of(found));
+  CHECK(found.costs.transfer.link.latency == 7'750 * kMs / 8'000);
+  REQUIRE(found.costs.transfer.links.size() == 1);
+  CHECK(found.costs.transfer.links[0].link.latency == 7'750 * kMs / 1'000);
+}
+
 TEST_CASE("time that is lost in one step of four is of that step alone", "[calibrate]") {
   const Calibration found =
       calibrate(steps_that_lose(4, 2, [](int step) { return Ticks{step == 2 ? 7 : 0}; }));
