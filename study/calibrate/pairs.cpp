@@ -21,8 +21,8 @@ std::vector<std::uint32_t> last_parts(const Schedule& grouped, const Wiring& wir
 }
 
 /// True if all messages arrive when the last part of their group has ended.
-bool arrive_behind(const Wiring& wiring, const std::vector<std::uint32_t>& last,
-                   const std::vector<explain::MeasuredStep>& steps) {
+bool arrive_after(const Wiring& wiring, const std::vector<std::uint32_t>& last,
+                  const std::vector<explain::MeasuredStep>& steps) {
   for (const explain::MeasuredStep& step : steps)
     for (std::size_t e = 0; e < wiring.entries(); ++e)
       for (std::uint32_t i = wiring.message_begin[e]; i < wiring.message_begin[e + 1]; ++i)
@@ -53,10 +53,10 @@ Timeline with_parts_apart(const Timeline& timeline) {
   return out;
 }
 
-void send_behind_groups(const Schedule& grouped, const std::vector<explain::MeasuredStep>& steps,
-                        Wiring& wiring) {
+void send_after_groups(const Schedule& grouped, const std::vector<explain::MeasuredStep>& steps,
+                       Wiring& wiring) {
   const std::vector<std::uint32_t> last = last_parts(grouped, wiring);
-  if (!arrive_behind(wiring, last, steps)) return;
+  if (!arrive_after(wiring, last, steps)) return;
   for (Message& message : wiring.messages) message.producer = last[message.producer];
   for (std::size_t e = 0; e < wiring.entries(); ++e)
     if (last[e] != e) wiring.sends[last[e]] += std::exchange(wiring.sends[e], 0);

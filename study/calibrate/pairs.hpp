@@ -17,7 +17,7 @@ namespace pipeloom::study::calibrate {
 
 /// `wiring` is of with_parts_apart() of a run of `grouped`, `steps` its times. Messages of a part leave with those of the last part of its group from then
 /// on, unless one arrived before that had ended: then every part sends its own.
-void send_behind_groups(const Schedule& grouped, const std::vector<explain::MeasuredStep>& steps,
-                        explain::Wiring& wiring);
+void send_after_groups(const Schedule& grouped, const std::vector<explain::MeasuredStep>& steps,
+                       explain::Wiring& wiring);
 
 }  // namespace pipeloom::study::calibrate

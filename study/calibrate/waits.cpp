@@ -434,7 +434,7 @@ Waits find_waits(const Timeline& grouped, bool clocks_by_step) {
   if (wiring.entries() == 0) return out;
   std::vector<MeasuredStep> steps = steps_of(timeline, wiring);
   out.clocks = align_clocks(wiring, steps, clocks_by_step);
-  send_behind_groups(*grouped.schedule, steps, wiring);
+  send_after_groups(*grouped.schedule, steps, wiring);
   for (const Ticks gap : smallest_gaps(wiring, steps)) out.clocks.early = std::max(out.clocks.early, -gap);
   const Ticks least_idle = find_rank_time(wiring, steps, out);
   find_latencies(wiring, steps, least_idle, out);

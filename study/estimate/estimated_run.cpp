@@ -12,6 +12,7 @@
 #include "sim/model/trainable.hpp"
 #include "sim/model/work.hpp"
 #include "study/run/evaluate.hpp"
+#include "study/run/repeated/repeated_run.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -102,6 +103,14 @@ double recomputed_flops(const Run& run) {
   return flops / static_cast<double>(setting.split.sequence);
 }
 
+/// A long run from two short ones, where these have the ops at which ranks are fullest.
+Run run_of(const io::Config& config, const Limits& limits) {
+  Limits totals = limits;
+  totals.totals_only = true;
+  Run run = evaluate(config, totals);
+  return run.repeated && !run.repeated->peaks_early ? evaluate(config, limits) : run;
+}
+
 }  // namespace
 
 std::optional<TrainingRates> training_rates(const Run& run, std::optional<double> budget) {
@@ -149,7 +158,7 @@ EstimatedRun estimate_run(const io::Config& config, const Limits& limits, std::o
   if (config.options.forward_only)
     throw InputError(config.place_of("options.forward_only"),
                      "rates and memory are of training, which has backwards; leave options.forward_only out");
-  EstimatedRun out{.run = evaluate(config, limits)};
+  EstimatedRun out{.run = run_of(config, limits)};
   if (budget && !model::has_sizes(*out.costs().setting.model))
     throw InputError(config.place_of("costs.model"),
                      "the model has measured times alone, and no tokens; leave the budget of tokens out");

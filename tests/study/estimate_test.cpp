@@ -614,6 +614,20 @@ TEST_CASE("estimate: a profile refuses what it cannot answer") {
   CHECK(evaluation_error(text).find("so that costs.tp changes nothing; leave it out") != std::string::npos);
 }
 
+TEST_CASE("estimate: a long run from two short ones is estimated as the whole one") {
+  for (const char* options : {"", R"("recompute": "full")"}) {
+    std::string text = llama("1f1b", R"(, "tp": 2, "dp": 4)", options);
+    text.replace(text.find(R"("microbatches": 8)"), 17, R"("microbatches": 30000)");
+    const io::Config config = config_of(text);
+    const EstimatedRun told = study::estimate_run(config, Limits());
+    if (*options == '\0') CHECK(told.run.repeated);
+    EstimatedRun whole{.run = study::evaluate(config)};
+    whole.rates = study::training_rates(whole.run, std::nullopt);
+    whole.ranks = study::bytes_by_rank(whole.run);
+    CHECK(study::estimate_json(told) == study::estimate_json(whole));
+  }
+}
+
 TEST_CASE("estimate: JSON has every key, and equal inputs give equal bytes") {
   const std::string text = study::estimate_json(estimated(llama("zbv", R"(, "tp": 2)")));
   CHECK(text == study::estimate_json(estimated(llama("zbv", R"(, "tp": 2)"))));

@@ -71,15 +71,16 @@ std::optional<Run> evaluate_repeated(const io::Config& config, const Limits& lim
   auto walks = with_walks ? walks_of(*runs, *times, *metrics, limits) : Walks();
   if (!walks) return std::nullopt;
   walks->repeated.times = *times;
+  walks->repeated.peaks_early = metrics && runs->peaks_early();
   walks->repeated.microbatches = runs->repeated_microbatches();
   const auto over_limit = runs->over_limit(*times);
+  const int microbatches = runs->microbatches(*times);
   Run run = std::move(*runs).take_shorter();
   run.metrics = std::move(metrics);
   run.critical_path = std::move(walks->path);
   run.over_limit = over_limit;
   if (run.model) {
-    const TrainingTerms training =
-        training_terms(run.model->costs, *run.schedule, runs->microbatches(*times));
+    const TrainingTerms training = training_terms(run.model->costs, *run.schedule, microbatches);
     run.model = std::make_shared<const ModelRun>(ModelRun{run.model->costs, training});
   }
   if (with_walks && walks->repeated.path_entries == 0)

@@ -27,6 +27,7 @@ struct Repeated {
   std::vector<Op> path;    ///< ops of the critical path, whose entries are positions here
   std::size_t path_entries =
       0;  ///< entries of the critical path, also where Run::critical_path leaves them out; 0 if they are not known
+  bool peaks_early = false;      ///< each rank is fullest at an op of the same number in Run::schedule
   std::vector<RootCause> roots;  ///< of the idle time, largest first; empty if they are not known
 };
 

@@ -11,7 +11,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
 #include "sim/memory.hpp"
-#include "study/run/run_bound.hpp"
+#include "study/run/repeated/repeated_bound.hpp"
 #include "study/run/training.hpp"
 
 namespace pipeloom::study {
@@ -106,9 +106,6 @@ class ShortRuns::Search {
     plan_ = name_schedule(config_);
     if (plan_.found.generator == nullptr || !plan_.found.generator->period) return false;
     const schedules::Generator& generator = *plan_.found.generator;
-    // Groups and copies make chains from one microbatch to the next, so that bounds need not grow alike with every block.
-    const bool is_tied = generator.requirements.overlaps || config_.options.offload.on;
-    if (depth_ == Depth::All && is_tied) return false;
     period_ = generator.period(plan_.params);
     if (!schedules::takes(generator, with_microbatches(plan_.params, numbered(plan_.params, period_))))
       return false;
@@ -236,7 +233,10 @@ bool ShortRuns::take_facts(const Limits& limits, Depth depth) {
   };
   shorter_sums_ = sums(*shorter_.schedule, *shorter_.costs);
   longer_sums_ = sums(*longer_.schedule, longer_.costs);
-  return grow_alike() && (depth != Depth::All || !shorter_.metrics || take_bounds(limits));
+  if (!grow_alike()) return false;
+  return depth != Depth::All || !shorter_.metrics ||
+         take_bounds(shorter_, longer_, cuts_, limits.stop, shorter_.metrics->lower_bound,
+                     longer_.metrics->lower_bound);
 }
 
 bool ShortRuns::grow_alike() const {
@@ -258,24 +258,6 @@ bool ShortRuns::grow_alike() const {
   };
   return std::equal(shorter_.metrics->ranks.begin(), shorter_.metrics->ranks.end(),
                     longer_.metrics->ranks.begin(), longer_.metrics->ranks.end(), is_alike);
-}
-
-/// The bound grows as the makespan does, which no bound can pass; or as the work of the busiest rank, and no bound grows faster where ranks have no
-/// limit. REQUIRES: microbatches run alone.
-bool ShortRuns::take_bounds(const Limits& limits) {
-  Metrics& shorter = *shorter_.metrics;
-  Metrics& longer = *longer_.metrics;
-  const Steps& steps = shorter_.effective->step;
-  const auto bound_of = [&](const Schedule& schedule, const Costs& costs, Ticks makespan) {
-    return run_bound(schedule, costs, *shorter_.memory, steps, makespan, limits.stop);
-  };
-  shorter.lower_bound = bound_of(*shorter_.schedule, *shorter_.costs, shorter.makespan);
-  longer.lower_bound = bound_of(*longer_.schedule, longer_.costs, longer.makespan);
-  const Ticks growth = longer.lower_bound.value - shorter.lower_bound.value;
-  const bool with_makespan = growth == longer.makespan - shorter.makespan;
-  const bool with_work = shorter_.memory->limit.empty() &&
-                         growth == most(longer, &RankMetrics::busy) - most(shorter, &RankMetrics::busy);
-  return shorter.lower_bound.name == longer.lower_bound.name && (with_makespan || with_work);
 }
 
 std::optional<std::int64_t> ShortRuns::times(int microbatches) const {
@@ -311,6 +293,18 @@ std::optional<OverLimit> ShortRuns::over_limit(std::int64_t times) const {
   const Op op(over.op.kind(), over.op.stage(), Microbatch(microbatch));
   over.op = over.op.is_sliced() ? op.with_slice(over.op.slice()) : op;
   return over;
+}
+
+bool ShortRuns::peaks_early() const {
+  const Schedule& shorter = *shorter_.schedule;
+  const Schedule& longer = *longer_.schedule;
+  if (shorter.placement().replicas() > 1) return false;
+  for (Rank rank{0}; rank < Rank(shorter.ranks()); ++rank) {
+    const std::size_t place = shorter_.metrics->ranks[rank.at()].memory.peak_op - shorter.queue_begin(rank);
+    const std::size_t other = longer_.metrics->ranks[rank.at()].memory.peak_op - longer.queue_begin(rank);
+    if (place != other || place >= cuts_.queues.cut(rank, cuts_.last)) return false;
+  }
+  return true;
 }
 
 void ShortRuns::extend_metrics(std::int64_t times, Metrics& metrics) const {

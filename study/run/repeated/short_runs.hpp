@@ -66,6 +66,8 @@ class ShortRuns {
   void require_fits(std::int64_t times) const;
   /// All of them but lower_bound, which is there if the depth is Depth::All. Throws InputError for times above kMaxTicks. REQUIRES: longer() has metrics.
   void extend_metrics(std::int64_t times, Metrics& metrics) const;
+  /// True if each rank is fullest at an op of the same number in all these runs. REQUIRES: longer() has metrics.
+  [[nodiscard]] bool peaks_early() const;
   /// The first op above its rank's limit; nullopt if none is. REQUIRES: longer_names(times).
   [[nodiscard]] std::optional<OverLimit> over_limit(std::int64_t times) const;
 
@@ -97,7 +99,6 @@ class ShortRuns {
 
   [[nodiscard]] bool take_facts(const Limits& limits, Depth depth);
   [[nodiscard]] bool grow_alike() const;
-  [[nodiscard]] bool take_bounds(const Limits& limits);
 
   Run shorter_;
   LongerRun longer_;
