@@ -306,10 +306,6 @@ void RootFinder::book_wait(std::uint32_t from, Rank at, Ticks wait, int sign, Le
     ledger.add({.kind = RootKind::Unexplained, .from = at}, wait, sign);
 }
 
-bool RootFinder::steps_back_late(const Chains& at) const {
-  return at.early == kStart || (at.late != kStart && start_of(at.late) >= start_of(at.early));
-}
-
 /// True if both are the same two passes of other microbatches, as far apart in time: what lies between delays both chains alike.
 bool RootFinder::as_far_apart(const Chains& a, const Chains& b) const {
   if (a.early == kStart || a.late == kStart || b.early == kStart || b.late == kStart) return false;
@@ -325,34 +321,44 @@ bool RootFinder::as_far_apart(const Chains& a, const Chains& b) const {
          start_of(a.late) - start_of(a.early) == start_of(b.late) - start_of(b.early);
 }
 
-/// Both chains step by step, back from the gap, until they are one; where no op is long, also until they are as far apart as before.
+/// Both chains step by step, back from the gap, the later one first, until they are one; where no op is long, also until they are as far apart as before. The last step
+/// is where they end.
 std::vector<RootFinder::Chains> RootFinder::walk_chains(Chains at, const Visit& visit) const {
+  constexpr Ticks kNever = -kMaxTicks;
   std::vector<Chains> steps;
-  std::size_t anchor = 0;  // Brent's: the last power of two
+  std::size_t anchor = 0;  // Brent's: one less than a power of two
+  Ticks anchor_apart = kNever;
   while (at.late != at.early && steps.size() < kLongestWalk) {
-    if (is_even_ && anchor < steps.size() && as_far_apart(steps[anchor], at)) {
+    const bool has_both = at.late != kStart && at.early != kStart;
+    const Ticks apart = has_both ? start_of(at.late) - start_of(at.early) : kNever;
+    if (is_even_ && has_both && apart == anchor_apart && as_far_apart(steps[anchor], at)) {
       std::size_t same = steps.size();
       while (anchor > 0 && as_far_apart(steps[anchor - 1], steps[same - 1])) {
         --anchor;
         --same;
       }
-      steps.resize(anchor);
-      break;
+      steps.resize(anchor + 1);
+      return steps;
     }
-    if (steps.size() == 2 * anchor + 1) anchor = steps.size();
+    if (steps.empty() || steps.size() == 2 * anchor + 1) {
+      anchor = steps.size();
+      anchor_apart = apart;
+    }
     steps.push_back(at);
-    std::uint32_t& back = steps_back_late(at) ? at.late : at.early;
+    std::uint32_t& back = at.early == kStart || (has_both && apart >= 0) ? at.late : at.early;
     if (visit) visit(back);
     back = before_[back];
   }
+  steps.push_back(at);
   return steps;
 }
 
 /// Back along both, the later one first.
 void RootFinder::compare_chains(const Chains& from, const Visit& visit, Ledger& ledger) const {
-  for (const Chains& at : walk_chains(from, visit)) {
-    const bool is_late = steps_back_late(at);
-    book(is_late ? at.late : at.early, is_late ? 1 : -1, ledger);
+  const std::vector<Chains> steps = walk_chains(from, visit);
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    const bool is_late = steps[i].late != steps[i + 1].late;
+    book(is_late ? steps[i].late : steps[i].early, is_late ? 1 : -1, ledger);
   }
 }
 

@@ -118,7 +118,6 @@ class RootFinder {
     std::uint32_t late;
     std::uint32_t early;
   };
-  [[nodiscard]] bool steps_back_late(const Chains& at) const;
   [[nodiscard]] bool as_far_apart(const Chains& a, const Chains& b) const;
   [[nodiscard]] std::vector<Chains> walk_chains(Chains at, const Visit& visit) const;
   void compare_chains(const Chains& from, const Visit& visit, Ledger& ledger) const;

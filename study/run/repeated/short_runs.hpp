@@ -68,7 +68,7 @@ class ShortRuns {
   void extend_metrics(std::int64_t times, Metrics& metrics) const;
   /// True if each rank is fullest at an op of the same number in all these runs. REQUIRES: longer() has metrics.
   [[nodiscard]] bool peaks_early() const;
-  /// The first op above its rank's limit; nullopt if none is. REQUIRES: longer_names(times).
+  /// The first op above its rank's limit; nullopt if none is.
   [[nodiscard]] std::optional<OverLimit> over_limit(std::int64_t times) const;
 
   [[nodiscard]] const Run& shorter() const { return shorter_; }
