@@ -3,7 +3,7 @@
 
     fuzz_model_files.py PIPELOOM [--keys N] [--record FILE] [TYPE...]
 
-PIPELOOM is the program. For each model type of sim/io/models/types.def and types_alike.def that transformers builds as a causal language model, the class's
+PIPELOOM is the program. For each model type of sim/io/models/types*.def that transformers builds as a causal language model, the class's
 own configuration of 4 layers is written down, once as it is and N times (22) with one key of it changed: another number or the switch thrown,
 left out, null, or a key of another class in addition. transformers counts the parameters on the meta device. Verdicts:
 
@@ -48,7 +48,7 @@ MORE = {
 
 
 def types_read():
-    text = "".join((TABLE / name).read_text() for name in ("types.def", "types_alike.def"))
+    text = "".join(path.read_text() for path in sorted(TABLE.glob("types*.def")))
     names = re.findall(r'PIPELOOM_TYPE\("([^"]+)"', text)
     return [name for name in names if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and name in CONFIG_MAPPING]
 

@@ -255,7 +255,7 @@ TEST_CASE("models: all rows of the table of types are rules, and say their class
     const std::string error = error_of(R"({"model_type": ")" + type + R"("})");
     CHECK(error.starts_with("model.json:1:1: error: "));
   }
-  CHECK(names.size() == 123);
+  CHECK(names.size() == 156);
   CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
 }
 
@@ -421,6 +421,51 @@ TEST_CASE("models: Hugging Face's Qwen 2.5 7B, Qwen 3 8B and GPT-2") {
   CHECK(model::parameters_of(
             parsed(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
     "vocab_size": 50257})")) == 124'439'808);
+}
+
+TEST_CASE("models: Hugging Face's Falcon 7B and 40B, MPT 7B and DBRX") {
+  const auto falcon = [](const std::string& more) {
+    return parsed(R"({"model_type": "falcon", "vocab_size": 65024, )" + more + "}");
+  };
+  // One key/value head, one norm of two vectors for both parts that run side by side: h (73 d + h) + 8 h^2 + 2 h.
+  const model::Model small = falcon(
+      R"("hidden_size": 4544, "num_attention_heads": 71, "num_hidden_layers": 32, "multi_query": true)");
+  CHECK(model::parameters_of(small) == 6'921'720'704);
+  CHECK(small.kinds[0].place == model::NormPlace::Shared);
+  // Eight of them and a norm for each part: 41.3e9, as published.
+  const std::int64_t h = 8192;
+  const model::Model large = falcon(
+      R"("hidden_size": 8192, "num_attention_heads": 128, "num_kv_heads": 8, "num_hidden_layers": 60,
+         "new_decoder_architecture": true)");
+  CHECK(model::parameters_of(large) ==
+        60 * (h * (128 + 16) * 64 + h * h + 8 * h * h + 4 * h) + 65024 * h + 2 * h);
+  CHECK(large.kinds[0].place == model::NormPlace::Before);
+  CHECK(falcon(R"("hidden_size": 8192, "num_attention_heads": 128, "num_kv_heads": 8, "num_hidden_layers": 60,
+         "new_decoder_architecture": true, "num_ln_in_parallel_attn": 1)")
+            .kinds[0]
+            .place == model::NormPlace::Shared);
+  CHECK(
+      falcon(R"("hidden_size": 2048, "num_attention_heads": 32, "num_hidden_layers": 24, "multi_query": false,
+         "parallel_attn": false, "bias": true)")
+          .kinds[0]
+          .attention->kv_heads == 32);
+  // Norms without biases: 32 (12 h^2 + 2 h) + 50432 h + h.
+  CHECK(model::parameters_of(parsed(R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32, "n_layers": 32,
+      "vocab_size": 50432})")) == 6'649'286'656);
+  const model::Model dbrx = parsed(R"({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40,
+      "vocab_size": 100352, "attn_config": {"kv_n_heads": 8}, "ffn_config": {"ffn_hidden_size": 10752,
+      "moe_num_experts": 16, "moe_top_k": 4}})");
+  CHECK(model::parameters_of(dbrx) == 131'596'523'520);  // the published checkpoint
+}
+
+TEST_CASE("models: GPT-Neo's windows are those of attention_layers, and lists of types alone are refused") {
+  const std::string neo = R"({"model_type": "gpt_neo", "hidden_size": 64, "num_heads": 4, "num_layers": 4,
+      "vocab_size": 100)";
+  CHECK(parsed(neo + "}").layers == "TSTS");
+  CHECK(parsed(neo + R"(, "attention_layers": ["local", "local", "global", "local"]})").layers == "TTST");
+  CHECK(parsed(neo + "}").kinds[1].attention->window == 256);
+  CHECK_THROWS_WITH(parsed(neo + R"(, "attention_types": [[["global"], 4]]})"),
+                    Contains("attention_types is"));
 }
 
 TEST_CASE("models: a class's name alone says the type") {

@@ -96,11 +96,11 @@ TEST_CASE("towers: LLaVA with SigLIP So400m/14 at 384 pixels and a Qwen 2 decode
   // floor(384 / 14) = 27 patches a side, no class token.
   CHECK(found.find('P')->tokens == 27 * 27);
   const std::int64_t h = 1152;
-  // Patches with a bias, positions, the norm behind; its pooling head (15.2 M) makes nothing for a decoder and is left out.
+  // Patches with a bias, positions, the norm behind, and its pooling head (15.2 M), which makes nothing for a decoder.
   const std::int64_t tower = 27 * encoder_layer(h, 4304) + (3 * 14 * 14 * h + h) + 27 * 27 * h + 2 * h;
   const std::int64_t pooling = h + 4 * (h * h + h) + 2 * h + (h * 4304 + 4304) + (4304 * h + h);
   CHECK(tower + pooling == 428'225'600);  // as published
-  CHECK(parameters_of(found, "PVJ") == tower + (h * 896 + 896) + (896 * 896 + 896));
+  CHECK(parameters_of(found, "PVJ") == tower + pooling + (h * 896 + 896) + (896 * 896 + 896));
 }
 
 TEST_CASE("towers: Qwen2-VL 7B") {
@@ -267,18 +267,86 @@ TEST_CASE("towers: what is not known or cannot be is one line that says what can
   refused(llava(R"("image_token_index": 1)"),
           "vision_config is missing; give the tower's sizes as an object");
   refused(llava(R"("vision_config": {"image_size": 8})"),
-          "vision_config.image_size is 8 x 8 pixels, less than a patch of 32 x 32; give a larger image");
+          "vision_config.image_size is 8; it must be at least 32 (patch_size.0)");
   refused(llava(R"("vision_config": {"num_attention_heads": 0})"),
           "vision_config.num_attention_heads is 0; it must be from 1 to 16777216");
-  refused(llava(R"("vision_config": {"patch_size": 9007199254740992})"), "vision_config.patch_size");
+  refused(llava(R"("vision_config": {"patch_size": 9007199254740992})"),
+          "it must be at least 9007199254740992 (patch_size.0)");
   refused(llava(R"("vision_config": {"image_size": [1, 2, 3]})"),
           "vision_config.image_size is an array of 3");
   refused(llava(kClip + R"(, "vision_feature_select_strategy": "none")"),
           R"(it must be "default" or "full")");
-  refused(R"({"model_type": "qwen2_vl", )" + kQwenText + R"(, "vision_config": {"hidden_size": 1536}})",
-          "outputs of the last product behind layer 'J' is 1536; it must be 3584");
   refused(R"({"model_type": "qwen2_5_vl", )" + kQwenText + R"(, "vision_config": {"window_size": 27}})",
-          "vision_config.window_size is 27 pixels; it must be at least 28, a merged patch");
+          "vision_config.window_size is 27; it must be at least 28 (patch_size*spatial_merge_size)");
+  refused(R"({"model_type": "pixtral"})",
+          "unknown model_type 'pixtral'; did you mean 'mixtral'? docs/models.md");
+  refused(R"({"model_type": "internvl", "text_config": {}, "vision_config": {"norm_type": "rms_norm"}})",
+          "vision_config.norm_type is the string 'rms_norm'; models of type 'internvl_vision' are read with");
+}
+
+TEST_CASE(
+    "towers: one that is not as wide as its decoder is counted as the library builds it, with a warning") {
+  const model::Model found =
+      parsed(R"({"model_type": "qwen2_vl", )" + kQwenText + R"(, "vision_config": {"hidden_size": 1536}})");
+  CHECK(found.find('J')->behind.back().outputs == 1536);
+  REQUIRE(found.warnings.size() == 2);
+  CHECK_THAT(found.warnings[1], Contains("the tower makes 1536 numbers a token and the decoder reads 3584"));
+}
+
+/// A decoder of two layers and 1000 words, its parameters behind it.
+const std::string kTinyLlama =
+    R"("text_config": {"model_type": "llama", "hidden_size": 64, "intermediate_size": 96,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 1000}, "tie_word_embeddings": false)";
+constexpr std::int64_t kTinyParameters = 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64) + 2 * 1000 * 64 + 64;
+
+TEST_CASE("towers: GLM-4.1V's merges patches by a product and passes them through a gated part") {
+  const model::Model found = parsed(R"({"model_type": "glm4v", )" + kTinyLlama +
+                                    R"(, "vision_config": {"depth": 3, "out_hidden_size": 64}})");
+  CHECK(found.layers == "PVJTT");
+  const std::int64_t h = 1536, out = 64, ffn = 13696;
+  // No biases inside; the feed-forward part of the layers is as wide as what the tower makes.
+  const std::int64_t layer = 4 * h * h + 3 * h * out + 2 * h;
+  const std::int64_t front = (3 * 2 * 14 * 14 * h + h) + h + 24 * 24 * h;  // patches, a norm, positions
+  const std::int64_t merger = (4 * h * out + out) + out * out + 2 * out + 3 * out * ffn;
+  CHECK(parameters_of(found, "PVJ") == 3 * layer + front + h + merger);
+  CHECK(model::parameters_of(found) == 3 * layer + front + h + merger + kTinyParameters);
+  REQUIRE(found.warnings.size() == 1);
+  CHECK_THAT(found.warnings[0], Contains("5120 patches that become 1280 tokens"));
+}
+
+TEST_CASE("towers: InternVL's layers have scales, and its patches are put side by side by fours") {
+  const model::Model found = parsed(R"({"model_type": "internvl", )" + kTinyLlama +
+                                    R"(, "vision_config": {"num_hidden_layers": 3}})");
+  const std::int64_t h = 1024, w = 64;
+  const std::int64_t layer = encoder_layer(h, 4096) - 3 * h + 2 * h;  // no biases of queries, keys, values
+  const std::int64_t front = (3 * 14 * 14 * h + h) + h + (32 * 32 + 1) * h;
+  const std::int64_t projector = 2 * 4 * h + (4 * h * w + w) + (w * w + w);
+  CHECK(parameters_of(found, "PVJ") == 3 * layer + front + projector);
+  CHECK(found.find('P')->tokens == 1025);
+  CHECK(found.find('J')->behind.at(0).tokens == 256);
+}
+
+TEST_CASE("towers: projectors of Idefics 3, LLaVA-NeXT, Cohere 2 Vision and PaliGemma") {
+  const auto projected = [](const std::string& type, const std::string& vision, const std::string& more) {
+    return parsed(R"({"model_type": ")" + type + "\", " + kTinyLlama + more +
+                  R"(, "vision_config": {"hidden_size": 32,
+        "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 64, "patch_size": 16)" +
+                  vision + "}}");
+  };
+  const std::int64_t h = 32, w = 64;
+  // 4 x 4 patches with a bias, positions, two layers, the norm behind.
+  const std::int64_t siglip = (3 * 256 * h + h) + 16 * h + 2 * encoder_layer(h, 48) + 2 * h;
+  CHECK(parameters_of(projected("idefics3", "", ""), "PJ") == siglip + 4 * h * w);
+  CHECK(parameters_of(projected("paligemma", R"(, "vision_use_head": false)", R"(, "projection_dim": 64)"),
+                      "PJ") == siglip + h * w + w);
+  CHECK(parameters_of(projected("cohere2_vision", R"(, "vision_use_head": false)",
+                                R"(, "alignment_intermediate_size": 40)"),
+                      "PJ") == siglip + (4 * h * 40 + 40) + (20 * w + w));
+  // CLIP: patches without a bias, a class token, 17 positions, a norm in front; the newline of images.
+  const std::int64_t clip = 3 * 256 * h + h + 17 * h + 2 * h + 2 * encoder_layer(h, 48) + 2 * h;
+  CHECK(parameters_of(projected("llava_next", "", ""), "PJ") == clip + (h * w + w) + (w * w + w) + w);
+  CHECK(parameters_of(projected("vipllava", "", R"(, "vision_feature_layers": [-2, -1, 1])"), "PJ") ==
+        clip + 2 * 3 * h + (3 * h * w + w) + (w * w + w));
 }
 
 TEST_CASE("towers: our files say the same") {
@@ -299,6 +367,9 @@ TEST_CASE("towers: our files say the same") {
   CHECK(model::parameters_of(found, *found.find('V')).all() + 2 * 1024 ==
         model::parameters_of(published, *published.find('J')).all());
   CHECK(found.find('V')->behind.at(0).activation);
+  CHECK_THROWS_WITH(parsed(R"({"hidden": 8, "vocabulary": 8, "layers": "V", "kinds": {"V": {"hidden": 4,
+      "mlp": {"ffn": 8}, "behind": [{"inputs": 4, "outputs": 6}]}}})"),
+                    Contains("outputs of the last product behind layer 'V' is 6; it must be 8"));
 }
 
 }  // namespace

@@ -65,9 +65,6 @@ TEST_CASE("model check: an encoder's ends") {
   refuses_layer(
       [](Layer& l) { l.before[0].outputs = 32; },
       "outputs of the last product before layer 'P' is 32; it must be 64, the width that follows it");
-  refuses_layer(
-      [](Layer& l) { l.behind[1].outputs = 64; },
-      "outputs of the last product behind layer 'P' is 64; it must be 256, the width that follows it");
   refuses_layer([](Layer& l) { l.tables = -1; }, "tables of layer 'P' is -1");
 }
 

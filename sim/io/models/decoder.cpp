@@ -179,20 +179,12 @@ class Decoder {
   /// What is passed over, and what a reader should know.
   void finish() {
     const std::string file = sizes_.object().where().file;
-    if (const Value* passed = type_.find({"passed"}))
-      for (const Value& key : passed->items()) static_cast<void>(sizes_.find(key.text()));
-    if (const Value* equal = type_.find({"equal"}))
-      for (std::size_t i = 0; i < equal->keys().size(); ++i)
-        check_equal(equal->keys()[i].name, equal->items()[i].text());
     if (const Value* assumed = type_.find({"assumed"}))
       for (std::size_t i = 0; i < assumed->keys().size(); ++i)
         if (const std::string& key = assumed->keys()[i].name; sizes_.find(key) == nullptr)
           warn(file, fmt::format("{} is null or missing: {} is assumed", sizes_.path_of(key),
                                  assumed->items()[i].text()));
-    const std::vector<std::string> unknown = sizes_.finish();
-    if (!unknown.empty())
-      warn(file, fmt::format("the class of '{}' does not know these keys, so they change nothing: {}",
-                             shortened(type_.name(), 80), shortened(join(unknown, ", "), 400)));
+    sizes_.finish(out_.warnings);
     const std::int64_t biases = router_numbers();
     const bool counts = std::any_of(out_.kinds.begin(), out_.kinds.end(), [](const model::Layer& kind) {
       return kind.experts && kind.experts->router_bias;
@@ -223,13 +215,6 @@ class Decoder {
     const auto value = sizes_.whole(text(name));
     if (!value) refuse_missing(name);
     return *value;
-  }
-
-  /// What the file says besides must be what follows from the rest.
-  void check_equal(const std::string& key, const std::string& expression) {
-    const auto right = sizes_.whole(expression);
-    if (right && sizes_.is_stated(key) && sizes_.whole(key) != right)
-      refuse(*sizes_.find(key), sizes_.path_of(key), fmt::format("{}, as other keys say", *right));
   }
 
   [[noreturn]] void refuse_missing(std::string_view name) const {

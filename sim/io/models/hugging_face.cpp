@@ -25,18 +25,6 @@ using models::TypeRow;
 
 constexpr std::int64_t kMostDefaultSequence = 8192;
 
-struct TowerReader {
-  std::string_view name;
-  void (*add)(Fields&, Model&);
-};
-
-constexpr TowerReader kTowers[] = {
-    {"llava", models::add_llava_tower},           {"qwen2_vl", models::add_qwen2_vl_tower},
-    {"qwen2_5_vl", models::add_qwen2_5_vl_tower}, {"qwen3_vl", models::add_qwen3_vl_tower},
-    {"qwen3_5", models::add_qwen3_5_tower},       {"gemma3", models::add_gemma3_tower},
-    {"mistral3", models::add_mistral3_tower},     {"kimi", models::add_kimi_tower},
-    {"llama4", models::add_llama4_tower},         {"qwen2_audio", models::add_qwen2_audio_tower}};
-
 /// A hint is for typing errors: a name with other digits is another version.
 bool has_same_digits(std::string_view a, std::string_view b) {
   const auto digits = [](std::string_view text) {
@@ -78,12 +66,6 @@ TypeRow row_of(Fields& fields, const std::string& path, const std::string& usual
     refuse_type(fields.object().find("architectures")->where(), "class in architectures", name);
   }
   refuse_type(at == nullptr ? fields.object().where() : at->where(), path, type);
-}
-
-void add_tower(Fields& fields, std::string_view tower, Model& out) {
-  const auto* const reader = std::find_if(std::begin(kTowers), std::end(kTowers),
-                                          [&](const TowerReader& one) { return one.name == tower; });
-  reader->add(fields, out);
 }
 
 /// Whether the file names no tower: its class builds none then.
@@ -132,6 +114,7 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     throw InputError(fields.object().where(),
                      "text_config is missing; give the decoder's sizes as an object");
   const std::string usual = row.find({"text"})->text();
+  models::Sizes whole(fields.object(), "", row);
   if (text == nullptr) {
     models::read_decoder(fields.object(), "", *TypeRow::named(usual), row, out);
   } else {
@@ -139,10 +122,11 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     models::read_decoder(*text, fields.path_of("text_config"), row_of(inner, "text_config.model_type", usual),
                          row, out);
     const bool inner_counts = row.find({"ties_inside"}) != nullptr && out.tied;
-    if (!is_version_4(fields.object()))
-      out.tied = inner_counts || models::Sizes(fields.object(), "", row).truth("tie_word_embeddings");
+    const bool outer_counts = whole.truth("tie_word_embeddings");
+    if (!is_version_4(fields.object())) out.tied = inner_counts || outer_counts;
   }
-  if (!is_text) add_tower(fields, tower->text(), out);
+  if (!is_text) models::add_tower(whole, row, out);
+  if (!is_text && text != nullptr) whole.finish(out.warnings);
 }
 
 }  // namespace

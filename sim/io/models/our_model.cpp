@@ -385,6 +385,17 @@ void add_timed_kinds(model::Model& out) {
   }
 }
 
+/// What is counted of an encoder is of a model that runs.
+void check_projectors(const model::Model& out) {
+  for (const model::Layer& layer : out.kinds)
+    if (!layer.behind.empty() && layer.behind.back().outputs != out.hidden)
+      throw InputError(
+          out.where,
+          fmt::format("outputs of the last product behind layer '{}' is {}; it must be {}, the width that "
+                      "follows it",
+                      layer.letter, layer.behind.back().outputs, out.hidden));
+}
+
 }  // namespace
 
 model::Model read_model(const Value& root) {
@@ -409,6 +420,7 @@ model::Model read_model(const Value& root) {
   if (const Value* modules = fields.find("modules")) out.modules = read_modules(*modules, out.layers.size());
   fields.finish();
   model::check(out);
+  check_projectors(out);
   return out;
 }
 

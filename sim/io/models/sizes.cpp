@@ -35,6 +35,11 @@ bool is_uniform(const Value& list) {
          });
 }
 
+/// Of an array of two sizes, or one size for both.
+bool is_side(std::string_view key) {
+  return key == "0" || key == "1";
+}
+
 /// What all members of an object say under a key; null where they lack it.
 const Value* common(const Value& object, std::string_view key, const std::string& path) {
   const Value* out = nullptr;
@@ -130,6 +135,7 @@ class Expression {
     }
     const std::string_view name = word();
     if (!name.empty() && name.front() >= '0' && name.front() <= '9') return std::stod(std::string(name));
+    if (const auto bound = sizes_.bound(name)) return static_cast<double>(*bound);
     const Value* found = sizes_.found(name, true);
     if (!take('=')) return number(found);
     const std::string_view wanted = word();
@@ -137,8 +143,9 @@ class Expression {
   }
 
   static Number length(const Value* value) {
-    if (value == nullptr) return std::nullopt;
-    return static_cast<double>(value->is(ValueKind::String) ? value->text().size() : value->items().size());
+    if (value != nullptr && value->is(ValueKind::String)) return static_cast<double>(value->text().size());
+    if (value == nullptr || !value->is(ValueKind::Array)) return std::nullopt;
+    return static_cast<double>(value->items().size());
   }
 
   [[nodiscard]] Number number(const Value* value) const {
@@ -193,16 +200,29 @@ const Value* Sizes::found(std::string_view path, bool with_default) {
   const Value* value = outer(key);
   if (!with_default && !is_stated(key)) value = nullptr;
   if (value != nullptr && dot != std::string_view::npos) {
-    if (!value->is(ValueKind::Object)) refuse(*value, path_of(key), "an object");
-    const std::string_view rest = path.substr(dot + 1);
-    value = rest.starts_with("each.") ? common(*value, rest.substr(5), path_of(key)) : value->find(rest);
+    value = inner(*value, key, path.substr(dot + 1));
     if (value != nullptr && value->is(ValueKind::Null)) value = nullptr;
   }
   if (value != nullptr) {
     last_ = value;
-    last_path_ = path_of(path);
+    last_path_ = path_of(is_side(path.substr(dot + 1)) ? key : path);
   }
   return value;
+}
+
+const Value* Sizes::inner(const Value& value, std::string_view key, std::string_view rest) const {
+  if (is_side(rest)) {
+    if (!value.is(ValueKind::Array)) return &value;
+    if (value.items().size() != 2) refuse(value, path_of(key), "a whole number, or two of them");
+    return &value.items()[rest == "0" ? 0 : 1];
+  }
+  if (!value.is(ValueKind::Object)) refuse(value, path_of(key), "an object");
+  return rest.starts_with("each.") ? common(value, rest.substr(5), path_of(key)) : value.find(rest);
+}
+
+std::optional<std::int64_t> Sizes::bound(std::string_view name) const {
+  const auto found = bound_.find(name);
+  return found == bound_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<double> Sizes::number(std::string_view expression) {
@@ -213,30 +233,83 @@ std::optional<double> Sizes::number(std::string_view expression) {
 std::optional<std::int64_t> Sizes::whole(std::string_view expression) {
   const std::optional<double> value = number(expression);
   if (!value) return std::nullopt;
-  if (last_ != nullptr && last_->is(ValueKind::Number)) static_cast<void>(whole_number(*last_, last_path_));
+  if (last_ != nullptr && last_->is(ValueKind::Number) && last_->number() == *value)
+    static_cast<void>(whole_number(*last_, last_path_));
   if (!(*value >= 0 && *value <= kMostExpressed) || *value != std::floor(*value))
     refuse(last_ != nullptr ? *last_ : object_, last_path_, kWholeNumber);
   return static_cast<std::int64_t>(*value);
 }
 
-std::vector<std::string> Sizes::finish() const {
-  std::vector<std::string> unknown;
-  for (std::size_t i = 0; i < object_.keys().size(); ++i) {
-    const std::string& name = object_.keys()[i].name;
-    if (asked_.contains(name) || is_passed(name)) continue;
-    const Value* usual = type_.default_of(name);
-    if (usual == nullptr) {
-      unknown.push_back(name);
-    } else if (object_.items()[i].canonical_text() != usual->canonical_text()) {
-      throw InputError(
-          object_.items()[i].where(),
-          fmt::format("{} is {}; models of type '{}' are read with {} alone, as it is not known here what "
-                      "another one changes",
-                      shortened(path_of(name), 80), object_.items()[i].described(),
-                      shortened(type_.name(), 80), usual->described()));
-    }
+std::int64_t Sizes::size(std::string_view expression, std::int64_t most) {
+  const std::optional<std::int64_t> out = whole(expression);
+  const Value& at = last_ != nullptr ? *last_ : object_;
+  if (!out)
+    throw InputError(
+        at.where(),
+        fmt::format("{} does not follow from its keys; none of them may be null or 0", path_of(expression)));
+  if (*out < 1 || *out > most) refuse(at, last_path_, fmt::format("from 1 to {}", most));
+  return *out;
+}
+
+void Sizes::check_least() {
+  const Value* least = type_.find({"least"});
+  if (least == nullptr) return;
+  for (std::size_t i = 0; i < least->keys().size(); ++i) {
+    const std::string& key = least->keys()[i].name;
+    const auto allowed = whole(least->items()[i].text());
+    const auto value = whole(key);
+    if (allowed && value && *value < *allowed)
+      refuse(*last_, last_path_, fmt::format("at least {} ({})", *allowed, least->items()[i].text()));
   }
-  return unknown;
+}
+
+bool Sizes::is_known(std::size_t at) const {
+  const std::string& name = object_.keys()[at].name;
+  if (asked_.contains(name) || is_passed(name)) return true;
+  const Value* usual = type_.default_of(name);
+  if (usual != nullptr && object_.items()[at].canonical_text() != usual->canonical_text())
+    throw InputError(
+        object_.items()[at].where(),
+        fmt::format("{} is {}; models of type '{}' are read with {} alone, as it is not known here what "
+                    "another one changes",
+                    shortened(path_of(name), 80), object_.items()[at].described(),
+                    shortened(type_.name(), 80), usual->described()));
+  return usual != nullptr;
+}
+
+void Sizes::check_words() {
+  const Value* words = type_.find({"one_of"});
+  if (words == nullptr) return;
+  for (std::size_t i = 0; i < words->keys().size(); ++i) {
+    const std::string& key = words->keys()[i].name;
+    const Value* value = find(key);
+    std::vector<std::string> allowed;
+    for (const Value& word : words->items()[i].items()) allowed.push_back(fmt::format("\"{}\"", word.text()));
+    const auto is_value = [&](const Value& word) { return value->text() == word.text(); };
+    if (value != nullptr &&
+        std::none_of(words->items()[i].items().begin(), words->items()[i].items().end(), is_value))
+      refuse(*value, path_of(key), join(allowed, " or "));
+  }
+}
+
+void Sizes::finish(std::vector<std::string>& warnings) {
+  if (const Value* passed = type_.find({"passed"}))
+    for (const Value& key : passed->items()) static_cast<void>(find(key.text()));
+  if (const Value* equal = type_.find({"equal"}))
+    for (std::size_t i = 0; i < equal->keys().size(); ++i) {
+      const std::string& key = equal->keys()[i].name;
+      const auto right = whole(equal->items()[i].text());
+      if (right && is_stated(key) && whole(key) != right)
+        refuse(*find(key), path_of(key), fmt::format("{}, as other keys say", *right));
+    }
+  check_words();
+  std::vector<std::string> unknown;
+  for (std::size_t i = 0; i < object_.keys().size(); ++i)
+    if (!is_known(i)) unknown.push_back(object_.keys()[i].name);
+  if (!unknown.empty())
+    warnings.push_back(
+        fmt::format("{}: the class of '{}' does not know these keys, so they change nothing: {}",
+                    object_.where().file, shortened(type_.name(), 80), shortened(join(unknown, ", "), 400)));
 }
 
 }  // namespace pipeloom::io::models

@@ -3,6 +3,7 @@
 // Sizes of a foreign configuration by the rules of its class: names, defaults where a key is missing, and expressions over keys.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,8 +19,8 @@ namespace pipeloom::io::models {
 /// null. What no expression asked for is judged by finish().
 ///
 /// Expressions, from loose to tight: `a|b` (b where a is null), `a?b` (b where a is true, else null), `a+b` `a-b`, `a*b` `a/b` (rounded down), `!a`, `#key`
-/// (entries of an array, letters of a string), `?key` (the key as the file states it, without a default), `key=word`, `key.inner`, `key.each.inner` (what all members agree on), numbers,
-/// parentheses.
+/// (entries of an array, letters of a string), `?key` (the key as the file states it, without a default), `key=word`, `key.inner`, `key.each.inner` (what all members agree on), `key.0` (an array's
+/// first entry, or one number for both), names of bind(), numbers, parentheses.
 /// Throws InputError at the value for one of another type.
 class Sizes {
  public:
@@ -36,10 +37,18 @@ class Sizes {
   /// A whole number from 0 to 2^53, or nothing.
   [[nodiscard]] std::optional<std::int64_t> whole(std::string_view expression);
   [[nodiscard]] bool truth(std::string_view expression) { return number(expression).value_or(0) != 0; }
+  /// A whole number from 1 to `most`. Throws InputError for another one, and for null.
+  [[nodiscard]] std::int64_t size(std::string_view expression, std::int64_t most);
 
-  /// Throws InputError for a key that the class knows, that says another thing than its default, and that no expression asked for. Returns the names of
-  /// keys that the class does not know: they change nothing.
-  [[nodiscard]] std::vector<std::string> finish() const;
+  /// A name of expressions that is no key.
+  void bind(std::string_view name, std::int64_t value) { bound_[std::string(name)] = value; }
+  [[nodiscard]] std::optional<std::int64_t> bound(std::string_view name) const;
+
+  /// Throws InputError for a key that is smaller than its type's `least` allows.
+  void check_least();
+  /// Throws InputError for a key that is not what its type's `equal` or `one_of` (words) says, and for a key that the class knows, that says another thing than its default, and
+  /// that no expression asked for, nor `passed`. Keys that the class does not know change nothing: a warning names them.
+  void finish(std::vector<std::string>& warnings);
   /// "text_config.hidden_size"
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[nodiscard]] const Value& object() const { return object_; }
@@ -50,11 +59,15 @@ class Sizes {
   [[nodiscard]] const Value* stated(std::string_view key) const;
   [[nodiscard]] const Value* outer(std::string_view key);
   [[nodiscard]] const Value* found(std::string_view path, bool with_default);
+  [[nodiscard]] const Value* inner(const Value& value, std::string_view key, std::string_view rest) const;
+  [[nodiscard]] bool is_known(std::size_t at) const;
+  void check_words();
 
   const Value& object_;
   std::string path_;
   const TypeRow& type_;
   std::set<std::string, std::less<>> asked_ = {};
+  std::map<std::string, std::int64_t, std::less<>> bound_ = {};
   const Value* last_ = nullptr;  ///< the value that an expression read last, for its place in messages
   std::string last_path_;
 };

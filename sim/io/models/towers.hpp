@@ -1,36 +1,30 @@
 #pragma once
 
-// Vision and audio towers of Hugging Face's multimodal configurations.
+// Encoders (vision and audio towers) in front of a decoder, by the rules of their types.
 
-#include <span>
-#include <string_view>
-
-#include "sim/io/models/fields.hpp"
+#include "sim/io/models/sizes.hpp"
+#include "sim/io/models/types.hpp"
 #include "sim/model/model.hpp"
 
 namespace pipeloom::io::models {
 
-/// Each puts the tower of `fields` in front of the decoder that `out` has already, with its patch embedding (convolutions) before its first layer
-/// and the projector behind its last. REQUIRES: out.hidden and out.layers are read. Throws InputError for a tower that is not known, with those that
-/// are.
-
-/// LLaVA: `vision_config` of CLIP or SigLIP, and a projector of two products.
-void add_llava_tower(Fields& fields, model::Model& out);
-/// Qwen2-VL, Qwen2.5-VL and Qwen3-VL, whose images have any size: `vision_config.image_size` says it, else one of 896 x 1120 pixels is assumed, with a
-/// warning.
-void add_qwen2_vl_tower(Fields& fields, model::Model& out);
-void add_qwen2_5_vl_tower(Fields& fields, model::Model& out);
-void add_qwen3_vl_tower(Fields& fields, model::Model& out);
-void add_qwen3_5_tower(Fields& fields, model::Model& out);
-/// Gemma 3: SigLIP, and a projector of one product behind a mean of patches.
-void add_gemma3_tower(Fields& fields, model::Model& out);
-/// Mistral 3: Pixtral, whose neighbouring patches are merged. `vision_config.image_size` is the largest image; it is assumed, with a warning.
-void add_mistral3_tower(Fields& fields, model::Model& out);
-/// Kimi K2.5: MoonViT.
-void add_kimi_tower(Fields& fields, model::Model& out);
-/// Llama 4.
-void add_llama4_tower(Fields& fields, model::Model& out);
-/// Qwen2-Audio: `audio_config` of Whisper's encoder.
-void add_qwen2_audio_tower(Fields& fields, model::Model& out);
+/// Puts the tower of a file of this type in front of the decoder that `out` has already: what makes its input before its first layer, the projector after its
+/// last. REQUIRES: out.hidden and out.layers are read, and `whole` is of the file's outermost object. Throws InputError for a tower that is not known, with
+/// those that are.
+///
+/// Rows of files say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
+/// `after` (products) and `tables`, and `says`, a warning. Rows of encoders say `encoder`, an object of expressions over their own keys:
+///
+/// | key | meaning |
+/// | --- | --- |
+/// | `count` `hidden` `heads` `kv_heads` `head_dim` `ffn` `norm` `tokens` | sizes of the layers; without kv_heads all heads have keys, without tokens there are rows x columns |
+/// | `rows` `columns` | patches of an image; `height` and `width` are its pixels where it may have any size, and a warning says them unless the file has `image_size` (with `warns` always) |
+/// | `qkv_bias` `key_bias` `output_bias` `head_norms` `wide_norms` `gated` `bias` | switches of the layers |
+/// | `before` `after` | products: `inputs` `outputs` `tokens` `bias` `activation` |
+/// | `tables` `first_tables` `last_tables` `tap_tables` | weights of no product, of each layer, the first, the last, and those in `tapped` |
+/// | `window` `whole` `tapped` | tokens that attention sees, and keys of lists: layers that see all, and layers with a projector of their own |
+///
+/// All know the names `decoder_width`, `rows`, `columns`; projectors `encoder_width` and `encoder_tokens` too.
+void add_tower(Sizes& whole, const TypeRow& type, model::Model& out);
 
 }  // namespace pipeloom::io::models

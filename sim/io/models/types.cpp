@@ -2,28 +2,28 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace pipeloom::io::models {
 namespace {
 
-struct Row {
-  std::string_view type;
-  std::string_view like;     ///< "" or the type whose rules hold where this one says nothing
-  std::string_view classes;  ///< that read it, with blanks between
-  std::string_view rules;
-};
-
-constexpr Row kRows[] = {
+constexpr TypeRules kRows[] = {
 #define PIPELOOM_TYPE(type, like, classes, rules) {type, like, classes, rules},
 #include "sim/io/models/types.def"
 #include "sim/io/models/types_alike.def"
+#include "sim/io/models/types_older.def"
+#include "sim/io/models/types_towers.def"
+};
+
+constexpr TypeRules kEncoders[] = {
+#include "sim/io/models/encoders.def"
 #undef PIPELOOM_TYPE
 };
 
-const Row* row_of(std::string_view type) {
-  const auto* const found =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.type == type; });
-  return found == std::end(kRows) ? nullptr : found;
+const TypeRules* row_of(std::span<const TypeRules> rows, std::string_view type) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const TypeRules& row) { return row.type == type; });
+  return found == rows.end() ? nullptr : &*found;
 }
 
 bool lists(std::string_view classes, std::string_view name) {
@@ -37,26 +37,30 @@ bool lists(std::string_view classes, std::string_view name) {
 
 }  // namespace
 
+TypeRow::TypeRow(std::span<const TypeRules> rows, const TypeRules* row)
+    : name_(row->type), classes_(row->classes) {
+  for (; row != nullptr; row = row_of(rows, row->like))
+    chain_.push_back(Document::parse(row->rules, std::string(row->type)));
+}
+
 std::optional<TypeRow> TypeRow::named(std::string_view type) {
-  const Row* row = row_of(type);
-  if (row == nullptr) return std::nullopt;
-  TypeRow out;
-  out.name_ = row->type;
-  out.classes_ = row->classes;
-  for (; row != nullptr; row = row_of(row->like))
-    out.chain_.push_back(Document::parse(row->rules, std::string(row->type)));
-  return out;
+  const TypeRules* row = row_of(kRows, type);
+  return row == nullptr ? std::nullopt : std::optional(TypeRow(kRows, row));
+}
+
+TypeRow TypeRow::encoder(std::string_view type) {
+  return {kEncoders, row_of(kEncoders, type)};
 }
 
 std::optional<TypeRow> TypeRow::of_class(std::string_view name) {
   const auto* const found = std::find_if(std::begin(kRows), std::end(kRows),
-                                         [&](const Row& row) { return lists(row.classes, name); });
+                                         [&](const TypeRules& row) { return lists(row.classes, name); });
   return found == std::end(kRows) ? std::nullopt : named(found->type);
 }
 
 std::vector<std::string> TypeRow::names() {
   std::vector<std::string> out;
-  for (const Row& row : kRows) out.emplace_back(row.type);
+  for (const TypeRules& row : kRows) out.emplace_back(row.type);
   return out;
 }
 

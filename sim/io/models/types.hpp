@@ -3,6 +3,7 @@
 // The table of Hugging Face's model types: what keys each has, their class's defaults, and how layers follow from them.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,17 +12,28 @@
 
 namespace pipeloom::io::models {
 
+/// A line of a table.
+struct TypeRules {
+  std::string_view type;
+  std::string_view like;     ///< "" or the type whose rules hold where this one says nothing
+  std::string_view classes;  ///< that read it, with blanks between
+  std::string_view rules;
+};
+
 /// A type's rules, with those of the type that it is like. Rows of types.def are JSON:
 ///
 /// | key | meaning |
 /// | --- | --- |
 /// | `keys` | the class's keys with their defaults |
 /// | `names` | other names of keys, as the class maps them |
-/// | `read` | the model's sizes as expressions (sim/io/models/sizes.hpp), and its `parts`, `mixer` and `feed` |
+/// | `read` | the model's sizes as expressions (sim/io/models/sizes.hpp), and its `parts`, `mixer` and `feed`; or those of a file with a tower, and of an encoder
+/// (sim/io/models/towers.hpp) |
 class TypeRow {
  public:
   /// The row of a type's name, or nothing.
   static std::optional<TypeRow> named(std::string_view type);
+  /// REQUIRES: encoders.def has it.
+  static TypeRow encoder(std::string_view type);
   /// The row of a class's name ("LlamaForCausalLM"), or nothing.
   static std::optional<TypeRow> of_class(std::string_view name);
   static std::vector<std::string> names();
@@ -36,6 +48,8 @@ class TypeRow {
   [[nodiscard]] const Value* find(std::initializer_list<std::string_view> path) const;
 
  private:
+  TypeRow(std::span<const TypeRules> rows, const TypeRules* row);
+
   std::string_view name_;
   std::string_view classes_;
   std::vector<Document> chain_;  ///< this type's row, then that of the type it is like, and so on
