@@ -254,8 +254,11 @@ TEST_CASE("models: all rows of the table of types are rules, and say their class
     // A file that says the type alone is refused for what it lacks, at its own place.
     const std::string error = error_of(R"({"model_type": ")" + type + R"("})");
     CHECK(error.starts_with("model.json:1:1: error: "));
+    if (const Value* encoders = row->find({"encoders"}))
+      for (const Value& name : encoders->items())
+        CHECK(models::TypeRow::encoder(name.text()).find({"encoder", "hidden"}) != nullptr);
   }
-  CHECK(names.size() == 156);
+  CHECK(names.size() == 176);
   CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
 }
 
@@ -456,6 +459,38 @@ TEST_CASE("models: Hugging Face's Falcon 7B and 40B, MPT 7B and DBRX") {
       "vocab_size": 100352, "attn_config": {"kv_n_heads": 8}, "ffn_config": {"ffn_hidden_size": 10752,
       "moe_num_experts": 16, "moe_top_k": 4}})");
   CHECK(model::parameters_of(dbrx) == 131'596'523'520);  // the published checkpoint
+}
+
+TEST_CASE("models: Hugging Face's CWM, XGLM, Lara Mini and Beam") {
+  // Defaults of the classes, as counted_5.24.jsonl has them.
+  const std::string sizes = R"("hidden_size": 6144, "vocab_size": 128256, "num_hidden_layers": 64,
+      "num_attention_heads": 48)";
+  const model::Model cwm = parsed(R"({"model_type": "cwm", )" + sizes + "}");
+  CHECK(model::parameters_of(cwm) == 32'581'097'472);
+  CHECK(cwm.layers.substr(0, 5) == "TSSST");
+  CHECK(model::parameters_of(
+            parsed(R"({"model_type": "xglm", "d_model": 1024, "vocab_size": 256008, "num_layers": 24,
+      "attention_heads": 16})")) == 564'463'616);
+  CHECK_THROWS_WITH(
+      parsed(
+          R"({"model_type": "xglm", "d_model": 1024, "vocab_size": 9, "num_layers": 1, "attention_heads": 3})"),
+      Contains("d_model is 1024; it must be 1023"));
+  std::string order;
+  for (int i = 0; i < 6; ++i)
+    order +=
+        R"("linear_attention", "sliding_attention", "linear_attention", "full_attention", "sliding_attention", )";
+  CHECK(model::parameters_of(parsed(R"({"model_type": "lara_mini", "hidden_size": 1024, "vocab_size": 151936,
+      "num_hidden_layers": 34, "num_attention_heads": 16, "layer_types": [)" +
+                                    order + R"("linear_attention", "sliding_attention", "linear_attention",
+      "full_attention"]})")) == 7'281'684'672);
+  // A gate as wide as the output with a bias for each head, norms around both parts, the last layer without a window.
+  const model::Model beam = parsed(R"({"model_type": "beam", "hidden_size": 64, "vocab_size": 1000,
+      "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "intermediate_size": 96,
+      "attention_bias": true, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16})");
+  CHECK(beam.layers == "DDDTS");
+  const std::int64_t h = 64;
+  CHECK(model::parameters_of(beam, *beam.find('D')).all() ==
+        h * (4 + 2 * 2 + 4) * 8 + 4 * 8 * h + (4 + 2 * 2) * 8 + h + 4 + 2 * 8 + 3 * h * 96 + 4 * h);
 }
 
 TEST_CASE("models: GPT-Neo's windows are those of attention_layers, and lists of types alone are refused") {

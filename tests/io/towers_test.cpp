@@ -278,6 +278,8 @@ TEST_CASE("towers: what is not known or cannot be is one line that says what can
           R"(it must be "default" or "full")");
   refused(R"({"model_type": "qwen2_5_vl", )" + kQwenText + R"(, "vision_config": {"window_size": 27}})",
           "vision_config.window_size is 27; it must be at least 28 (patch_size*spatial_merge_size)");
+  refused(R"({"model_type": "internvl", "text_config": {}, "vision_config": {"num_attention_heads": 15}})",
+          "vision_config.num_attention_heads is 15; it must be a divisor of 1024, the width");
   refused(R"({"model_type": "pixtral"})",
           "unknown model_type 'pixtral'; did you mean 'mixtral'? docs/models.md");
   refused(R"({"model_type": "internvl", "text_config": {}, "vision_config": {"norm_type": "rms_norm"}})",
@@ -347,6 +349,74 @@ TEST_CASE("towers: projectors of Idefics 3, LLaVA-NeXT, Cohere 2 Vision and Pali
   CHECK(parameters_of(projected("llava_next", "", ""), "PJ") == clip + (h * w + w) + (w * w + w) + w);
   CHECK(parameters_of(projected("vipllava", "", R"(, "vision_feature_layers": [-2, -1, 1])"), "PJ") ==
         clip + 2 * 3 * h + (3 * h * w + w) + (w * w + w));
+}
+
+TEST_CASE("towers: MiniMax M3's patches pass two products each, and by fours two more") {
+  const model::Model found = parsed(R"({"model_type": "minimax_m3_vl", "projector_hidden_size": 48, )" +
+                                    kTinyLlama + R"(, "vision_config": {"num_hidden_layers": 2}})");
+  const std::int64_t h = 1280, w = 64, p = 48;
+  // Patches of two frames without a bias, a norm in front and none after the layers.
+  const std::int64_t tower = 3 * 2 * 14 * 14 * h + 2 * h + 2 * encoder_layer(h, 5120);
+  const std::int64_t projector = (h * p + p) + (p * w + w) + (4 * w * p + p) + (p * w + w);
+  CHECK(parameters_of(found, "PJ") == tower + projector);
+  CHECK(found.find('J')->behind.at(1).tokens == 64 * 80);
+  CHECK(found.find('J')->behind.at(3).tokens == 32 * 40);
+}
+
+TEST_CASE(
+    "towers: Step 3.7's layers with windows have heads of their own, and its tower ends in two "
+    "convolutions") {
+  const model::Model found = parsed(R"({"model_type": "step3p7", "text_config": {"hidden_size": 64,
+    "intermediate_size": 96, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
+    "num_sliding_attention_heads": 6, "sliding_window": 32, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 16, "share_expert_dim": 16, "vocab_size": 1000,
+    "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"]},
+    "vision_config": {"num_hidden_layers": 2}})");
+  CHECK(found.layers == "PJDGGT");
+  const std::int64_t w = 64;
+  const auto attention = [&](std::int64_t heads) {  // a gate for each head, norms of queries and keys
+    return w * (heads + 4) * 8 + heads * 8 * w + w * heads + 2 * 8;
+  };
+  CHECK(parameters_of(found, "D") == attention(4) + 3 * w * 96 + 2 * w);
+  CHECK(parameters_of(found, "GG") == 2 * (attention(6) + 3 * w * 96 + 2 * w));
+  CHECK(found.find('G')->attention->window == 32);
+  const std::int64_t h = 1536;
+  const std::int64_t layer = encoder_layer(h, 8960) + 2 * h;  // a scale for each of its parts
+  const std::int64_t ends = 3 * 14 * 14 * h + 52 * 52 * h + 2 * h;
+  CHECK(parameters_of(found, "PJ") ==
+        2 * layer + ends + (9 * h * 2 * h + 2 * h) + (18 * h * 4 * h + 4 * h) + 4 * h * w);
+  CHECK(found.find('J')->behind.at(2).tokens == 13 * 13);
+}
+
+TEST_CASE("towers: LFM2-VL as its classes have it") {
+  const model::Model found =
+      parsed(R"({"model_type": "lfm2_vl", "text_config": {"model_type": "lfm2"}, "vision_config": {}})");
+  CHECK(model::parameters_of(found) == 2'812'857'088);  // counted_5.24.jsonl
+  CHECK(found.find('J')->behind.at(1).tokens == 16 * 16);
+}
+
+TEST_CASE("towers: where a file says that embeddings are tied") {
+  const auto tied = [](const std::string& type, const std::string& inside, const std::string& more) {
+    return parsed(R"({"model_type": ")" + type +
+                  R"(", "text_config": {"model_type": "llama", "hidden_size": 64,
+        "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 1000,
+        "tie_word_embeddings": )" +
+                  inside + R"(}, "vision_config": {"num_hidden_layers": 2})" + more + "}")
+        .tied;
+  };
+  // Classes that hand on what text_config says, and others.
+  for (const char* type : {"llava", "llava_next_video", "qwen2_vl", "qwen2_5_vl", "glm4v", "glm_ocr",
+                           "hunyuan_vl", "minimax_m3_vl", "video_llama_3"}) {
+    INFO(type);
+    CHECK(tied(type, "true", R"(, "tie_word_embeddings": false)"));
+    CHECK(tied(type, "false", R"(, "tie_word_embeddings": true)"));
+  }
+  for (const char* type : {"llava_next", "vipllava", "qwen3_vl", "glm46v", "exaone4_5", "idefics3"}) {
+    INFO(type);
+    CHECK_FALSE(tied(type, "true", R"(, "tie_word_embeddings": false)"));
+    CHECK(tied(type, "false", R"(, "tie_word_embeddings": true)"));
+  }
+  CHECK_FALSE(tied("cosmos3_edge", "false", R"(, "tie_word_embeddings": true)"));  // its class ties none
 }
 
 TEST_CASE("towers: our files say the same") {

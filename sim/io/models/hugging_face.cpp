@@ -121,8 +121,10 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     Fields inner(*text, fields.path_of("text_config"));
     models::read_decoder(*text, fields.path_of("text_config"), row_of(inner, "text_config.model_type", usual),
                          row, out);
-    const bool inner_counts = row.find({"ties_inside"}) != nullptr && out.tied;
-    const bool outer_counts = whole.truth("tie_word_embeddings");
+    const Value* inside = row.find({"ties_inside"});
+    const Value* tied = row.find({"tied"});
+    const bool inner_counts = inside != nullptr && inside->text() == "1" && out.tied;
+    const bool outer_counts = whole.truth(tied == nullptr ? "tie_word_embeddings" : tied->text());
     if (!is_version_4(fields.object())) out.tied = inner_counts || outer_counts;
   }
   if (!is_text) models::add_tower(whole, row, out);

@@ -247,8 +247,12 @@ std::int64_t Sizes::size(std::string_view expression, std::int64_t most) {
     throw InputError(
         at.where(),
         fmt::format("{} does not follow from its keys; none of them may be null or 0", path_of(expression)));
-  if (*out < 1 || *out > most) refuse(at, last_path_, fmt::format("from 1 to {}", most));
+  if (*out < 1 || *out > most) refuse_last(fmt::format("from 1 to {}", most));
   return *out;
+}
+
+void Sizes::refuse_last(std::string_view allowed) const {
+  refuse(last_ != nullptr ? *last_ : object_, last_path_, allowed);
 }
 
 void Sizes::check_least() {
@@ -259,7 +263,7 @@ void Sizes::check_least() {
     const auto allowed = whole(least->items()[i].text());
     const auto value = whole(key);
     if (allowed && value && *value < *allowed)
-      refuse(*last_, last_path_, fmt::format("at least {} ({})", *allowed, least->items()[i].text()));
+      refuse_last(fmt::format("at least {} ({})", *allowed, least->items()[i].text()));
   }
 }
 

@@ -40,6 +40,9 @@ class Sizes {
   /// A whole number from 1 to `most`. Throws InputError for another one, and for null.
   [[nodiscard]] std::int64_t size(std::string_view expression, std::int64_t most);
 
+  /// Throws InputError for the value that was read last: it must be `allowed`.
+  [[noreturn]] void refuse_last(std::string_view allowed) const;
+
   /// A name of expressions that is no key.
   void bind(std::string_view name, std::int64_t value) { bound_[std::string(name)] = value; }
   [[nodiscard]] std::optional<std::int64_t> bound(std::string_view name) const;

@@ -59,6 +59,8 @@ class Rules {
   [[nodiscard]] std::int64_t whole(std::string_view name) const {
     return has(name) ? sizes_.whole(word(name)).value_or(0) : 0;
   }
+  /// The value that was read last.
+  [[noreturn]] void refuse_last(const std::string& allowed) const { sizes_.refuse_last(allowed); }
   [[nodiscard]] bool truth(std::string_view name) const { return has(name) && sizes_.truth(word(name)); }
 
   [[nodiscard]] std::vector<Product> products(std::string_view name) const {
@@ -98,6 +100,8 @@ class Rules {
 model::Attention attention_of(const Rules& rules, std::int64_t hidden) {
   model::Attention out;
   out.heads = rules.size("heads");
+  if (!rules.has("head_dim") && hidden % out.heads != 0)
+    rules.refuse_last(fmt::format("a divisor of {}, the width", hidden));
   out.kv_heads = rules.has("kv_heads") ? rules.size("kv_heads") : out.heads;
   out.head_dim = rules.has("head_dim") ? rules.size("head_dim") : hidden / out.heads;
   out.qkv_bias = rules.truth("qkv_bias");
@@ -220,6 +224,7 @@ void add_projector(Sizes& whole, const Sizes& encoder, const TypeRow& type, Towe
   whole.bind("encoder_tokens", tower.layer.tokens);
   for (const char* side : {"rows", "columns"})
     if (const auto patches = encoder.bound(side)) whole.bind(side, *patches);
+  if (const Value* merge = type.find({"merge"})) whole.bind("merge", whole.size(merge->text(), kMostWidth));
   const Rules rules(whole, type, "projector");
   for (const Product& product : rules.products("after")) tower.behind.push_back(product);
   tower.last_tables += rules.whole("tables");

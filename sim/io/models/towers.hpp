@@ -13,7 +13,7 @@ namespace pipeloom::io::models {
 /// those that are.
 ///
 /// Rows of files say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
-/// `after` (products) and `tables`, and `says`, a warning. Rows of encoders say `encoder`, an object of expressions over their own keys:
+/// `after` (products) and `tables`, `merge`, a size that products may name, and `says`, a warning. Rows of encoders say `encoder`, an object of expressions over their own keys:
 ///
 /// | key | meaning |
 /// | --- | --- |
