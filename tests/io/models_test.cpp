@@ -258,7 +258,7 @@ TEST_CASE("models: all rows of the table of types are rules, and say their class
       for (const Value& name : encoders->items())
         CHECK(models::TypeRow::encoder(name.text()).find({"encoder", "hidden"}) != nullptr);
   }
-  CHECK(names.size() == 176);
+  CHECK(names.size() == 177);
   CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
 }
 
@@ -491,6 +491,25 @@ TEST_CASE("models: Hugging Face's CWM, XGLM, Lara Mini and Beam") {
   const std::int64_t h = 64;
   CHECK(model::parameters_of(beam, *beam.find('D')).all() ==
         h * (4 + 2 * 2 + 4) * 8 + 4 * 8 * h + (4 + 2 * 2) * 8 + h + 4 + 2 * 8 + 3 * h * 96 + 4 * h);
+}
+
+TEST_CASE("models: biases that a key gives to some products of a type and not to others") {
+  const auto more_by = [](const std::string& text, const std::string& key) {
+    return model::parameters_of(parsed(text + ", \"" + key + "\": true}")) -
+           model::parameters_of(parsed(text + "}"));
+  };
+  const std::string sizes =
+      R"("hidden_size": 64, "vocab_size": 100, "num_hidden_layers": 3, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 8, "intermediate_size": 96, "moe_intermediate_size": 16)";
+  // Not to AFMoE's gate.
+  CHECK(more_by(R"({"model_type": "afmoe", )" + sizes, "attention_bias") == 3 * ((4 + 2 * 2) * 8 + 64));
+  // To Hunyuan 3's dense layer and shared experts, not to the routed ones.
+  CHECK(more_by(R"({"model_type": "hy_v3", )" + sizes, "mlp_bias") == 2 * 96 + 64 + 2 * (2 * 16 + 64));
+  // Its class knows the keys and gives no product a bias by them.
+  const std::string nemotron =
+      R"({"model_type": "nemotron_h", "hidden_size": 64, "vocab_size": 100, "layers_block_type": ["mamba", "attention"])";
+  CHECK(more_by(nemotron, "attention_bias") == 0);
+  CHECK(more_by(nemotron, "mamba_proj_bias") == 0);
 }
 
 TEST_CASE("models: GPT-Neo's windows are those of attention_layers, and lists of types alone are refused") {

@@ -388,6 +388,24 @@ TEST_CASE(
   CHECK(found.find('J')->behind.at(2).tokens == 13 * 13);
 }
 
+TEST_CASE("towers: Nemotron H's is RADIO, and its norm is there where the decoder predicts more tokens") {
+  const auto read = [](const std::string& more) {
+    return parsed(
+        R"({"model_type": "nemotron_h_omni", "text_config": {"layers_block_type": ["mlp"], "hidden_size": 64)" +
+        more + R"(}, "vision_config": {"num_hidden_layers": 2, "video_temporal_patch_size": 2}})");
+  };
+  const std::int64_t h = 1280, w = 64, p = 4096;
+  const std::int64_t layer = encoder_layer(h, 4 * h) + 2 * h;  // a scale for each of its parts
+  // Patches of images and of two frames; positions of 128 x 128; three class tokens and seven registers.
+  const std::int64_t front = 768 * h + 2 * 768 * h + 128 * 128 * h + 10 * h;
+  const std::int64_t projector = 4 * h + 4 * h * p + p * w;
+  const model::Model found = read("");
+  CHECK(parameters_of(found, "PJ") == 2 * layer + front + projector);
+  CHECK(found.find('P')->tokens == 56 * 70 + 10);
+  CHECK(parameters_of(read(R"(, "num_nextn_predict_layers": 1)"), "PJ") ==
+        2 * layer + front + projector + 2 * h);
+}
+
 TEST_CASE("towers: LFM2-VL as its classes have it") {
   const model::Model found =
       parsed(R"({"model_type": "lfm2_vl", "text_config": {"model_type": "lfm2"}, "vision_config": {}})");
@@ -416,6 +434,10 @@ TEST_CASE("towers: where a file says that embeddings are tied") {
     CHECK_FALSE(tied(type, "true", R"(, "tie_word_embeddings": false)"));
     CHECK(tied(type, "false", R"(, "tie_word_embeddings": true)"));
   }
+  // The decoder inside ties by its own.
+  const std::string llama4 = R"(, "architectures": ["Llama4ForConditionalGeneration"])";
+  CHECK(tied("llama4", "true", llama4 + R"(, "tie_word_embeddings": false)"));
+  CHECK_FALSE(tied("llama4", "false", llama4 + R"(, "tie_word_embeddings": true)"));
   CHECK_FALSE(tied("cosmos3_edge", "false", R"(, "tie_word_embeddings": true)"));  // its class ties none
 }
 
