@@ -406,6 +406,36 @@ TEST_CASE("towers: Nemotron H's is RADIO, and its norm is there where the decode
         2 * layer + front + projector + 2 * h);
 }
 
+TEST_CASE(
+    "towers: Mistral Large 4's decoder has a layer without positions after each three, and picks its keys") {
+  const auto read = [](const std::string& more) {
+    return parsed(
+        R"({"model_type": "mistral_large4", "text_config": {"model_type": "mistral_large4_text", "hidden_size": 64,
+      "intermediate_size": 96, "moe_intermediate_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4,
+      "n_routed_experts": 4, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8,
+      "num_experts_per_tok": 2, "index_n_heads": 2, "index_head_dim": 8, "index_topk": 32, "vocab_size": 1000)" +
+        more + R"(}, "vision_config": {"num_hidden_layers": 2, "image_size": 64}})");
+  };
+  const model::Model found = read("");
+  CHECK(found.layers == "PJDTTS");
+  const std::int64_t h = 64;
+  // Queries of 16, and of the indexer 2 x 8 with keys of 8 and 2 weights; norms of the rank, of both of the indexer's inputs; scales and
+  // biases of the softmax of each head, two norms.
+  const std::int64_t rest =
+      h * 4 * 16 + 4 * 8 * h + 16 + h * 2 * 8 + h * 8 + h * 2 + 2 * 8 + 2 * h + 2 * (4 + 2) + 2 * h;
+  const std::int64_t experts = 4 * h + 4 * 3 * h * 16 + 3 * h * 16;
+  CHECK(parameters_of(found, "D") == rest + h * (16 + 8) + 16 * 4 * (8 + 8) + 3 * h * 96);
+  CHECK(parameters_of(found, "TT") == 2 * (rest + h * (16 + 8) + 16 * 4 * (8 + 8) + experts));
+  CHECK(parameters_of(found, "S") == rest + h * 16 + 16 * 4 * (16 + 8) + experts);
+  CHECK(found.tables == 4);  // a frequency for each pair of the part with positions
+  CHECK(read(R"(, "indexer_types": ["full", "full", "full", "full"], "kv_source_layers": [0, 1, 2, 3])")
+            .layers == found.layers);
+  CHECK_THROWS_WITH(read(R"(, "indexer_types": ["full", "full", "shared", "full"])"),
+                    Contains(R"(text_config.indexer_types is the string 'shared'; it must be "full")"));
+  CHECK_THROWS_WITH(read(R"(, "kv_source_layers": [0, 1, 1, 3])"),
+                    Contains("text_config.kv_source_layers is 1; it must be 2, its place in the list"));
+}
+
 TEST_CASE("towers: LFM2-VL as its classes have it") {
   const model::Model found =
       parsed(R"({"model_type": "lfm2_vl", "text_config": {"model_type": "lfm2"}, "vision_config": {}})");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -283,16 +284,28 @@ bool Sizes::is_known(std::size_t at) const {
 
 void Sizes::check_words() {
   const Value* words = type_.find({"one_of"});
-  if (words == nullptr) return;
-  for (std::size_t i = 0; i < words->keys().size(); ++i) {
+  for (std::size_t i = 0; words != nullptr && i < words->keys().size(); ++i) {
     const std::string& key = words->keys()[i].name;
     const Value* value = find(key);
+    if (value == nullptr) continue;
     std::vector<std::string> allowed;
     for (const Value& word : words->items()[i].items()) allowed.push_back(fmt::format("\"{}\"", word.text()));
-    const auto is_value = [&](const Value& word) { return value->text() == word.text(); };
-    if (value != nullptr &&
-        std::none_of(words->items()[i].items().begin(), words->items()[i].items().end(), is_value))
-      refuse(*value, path_of(key), join(allowed, " or "));
+    const std::span<const Value> entries =
+        value->is(ValueKind::Array) ? std::span<const Value>(value->items()) : std::span(value, 1);
+    for (const Value& entry : entries)
+      if (std::find(allowed.begin(), allowed.end(), fmt::format("\"{}\"", entry.text())) == allowed.end())
+        refuse(entry, path_of(key), join(allowed, " or "));
+  }
+}
+
+void Sizes::check_counted_up() {
+  const Value* keys = type_.find({"counted_up"});
+  for (std::size_t i = 0; keys != nullptr && i < keys->items().size(); ++i) {
+    const std::string& key = keys->items()[i].text();
+    const Value* list = find(key);
+    for (std::size_t at = 0; list != nullptr && at < list->items().size(); ++at)
+      if (list->items()[at].text() != std::to_string(at))
+        refuse(list->items()[at], path_of(key), fmt::format("{}, its place in the list", at));
   }
 }
 
@@ -307,6 +320,7 @@ void Sizes::finish(std::vector<std::string>& warnings) {
         refuse(*find(key), path_of(key), fmt::format("{}, as other keys say", *right));
     }
   check_words();
+  check_counted_up();
   std::vector<std::string> unknown;
   for (std::size_t i = 0; i < object_.keys().size(); ++i)
     if (!is_known(i)) unknown.push_back(object_.keys()[i].name);

@@ -49,7 +49,7 @@ class Sizes {
 
   /// Throws InputError for a key that is smaller than its type's `least` allows.
   void check_least();
-  /// Throws InputError for a key that is not what its type's `equal` or `one_of` (words) says, and for a key that the class knows, that says another thing than its default, and
+  /// Throws InputError for a key that is not what its type's `equal`, `one_of` (words) or `counted_up` (0, 1, 2, ..) says, and for a key that the class knows, that says another thing than its default, and
   /// that no expression asked for, nor `passed`. Keys that the class does not know change nothing: a warning names them.
   void finish(std::vector<std::string>& warnings);
   /// "text_config.hidden_size"
@@ -65,6 +65,7 @@ class Sizes {
   [[nodiscard]] const Value* inner(const Value& value, std::string_view key, std::string_view rest) const;
   [[nodiscard]] bool is_known(std::size_t at) const;
   void check_words();
+  void check_counted_up();
 
   const Value& object_;
   std::string path_;
