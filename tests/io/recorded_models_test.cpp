@@ -194,7 +194,15 @@ TEST_CASE("recorded models: FLOPs of a layer's products are those that were coun
                                                               {"mixtral", {201880240128}},
                                                               {"qwen3_next", {32213303296, 35501637632}},
                                                               {"falcon_h1", {119453777920}},
-                                                              {"olmo2", {103616086016}}};
+                                                              {"olmo2", {103616086016}},
+                                                              {"falcon", {106015227904}},
+                                                              {"bloom", {25165824}},
+                                                              {"dbrx", {15841886208}},
+                                                              {"gpt_neo", {25769803776}},
+                                                              {"biogpt", {6442450944}},
+                                                              {"beam", {214748364800, 215419453440}},
+                                                              {"cohere_compass_text", {420906795008}},
+                                                              {"minimax_m3_vl_text", {200118632448}}};
   for (const auto& [type, flops] : counted) {
     INFO(type);
     const auto model = usual_model(type);
