@@ -393,7 +393,8 @@ void check_projectors(const model::Model& out) {
           out.where,
           fmt::format("outputs of the last product behind layer '{}' is {}; it must be {}, the width that "
                       "follows it",
-                      layer.letter, layer.behind.back().outputs, out.hidden));
+                      shortened(std::string_view(&layer.letter, 1), 8), layer.behind.back().outputs,
+                      out.hidden));
 }
 
 }  // namespace
