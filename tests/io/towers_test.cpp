@@ -436,6 +436,25 @@ TEST_CASE(
                     Contains("text_config.kv_source_layers is 1; it must be 2, its place in the list"));
 }
 
+TEST_CASE("towers: Gemma 4's has norms around its parts, and a mean of 3 x 3 patches") {
+  const std::string text =
+      R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text", "hidden_size": 64})";
+  const model::Model bare = parsed(text + "}");
+  const model::Model found =
+      parsed(text + R"(, "vision_config": {"num_hidden_layers": 3, "num_key_value_heads": 4}})");
+  CHECK(found.layers == "PVJ" + bare.layers);
+  const std::int64_t h = 768;
+  // Heads of 64 and a norm of these for queries and for keys; values have none with weights.
+  const std::int64_t layer = h * (12 + 2 * 4) * 64 + 12 * 64 * h + 2 * 64 + 3 * h * 3072 + 4 * h;
+  const std::int64_t tower = 3 * layer + 3 * 16 * 16 * h + 2 * 10240 * h + h * 64;
+  CHECK(parameters_of(found, "PVJ") == tower);
+  CHECK(model::parameters_of(found) == model::parameters_of(bare) + tower);
+  CHECK(found.find('P')->tokens == 42 * 60);
+  CHECK(found.find('J')->behind.at(0).tokens == 280);  // what its processor's class makes of an image
+  CHECK_THROWS_WITH(parsed(text + R"(, "vision_config": {}, "audio_config": {}})"),
+                    Contains("audio_config is an object; models of type 'gemma4' are read with null alone"));
+}
+
 TEST_CASE("towers: LFM2-VL as its classes have it") {
   const model::Model found =
       parsed(R"({"model_type": "lfm2_vl", "text_config": {"model_type": "lfm2"}, "vision_config": {}})");

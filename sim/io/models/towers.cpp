@@ -117,6 +117,7 @@ model::Layer layer_of(const Rules& rules, std::int64_t tokens) {
   model::Layer out;
   out.hidden = rules.size("hidden");
   out.norm = rules.word("norm") == "layer" ? model::NormKind::Layer : model::NormKind::Rms;
+  if (rules.word("place") == "around") out.place = model::NormPlace::Around;
   out.attention = attention_of(rules, out.hidden);
   out.mlp = model::Mlp{rules.size("ffn"), rules.truth("gated"), rules.truth("bias")};
   out.tokens = tokens;

@@ -17,7 +17,7 @@ namespace pipeloom::io::models {
 ///
 /// | key | meaning |
 /// | --- | --- |
-/// | `count` `hidden` `heads` `kv_heads` `head_dim` `ffn` `norm` `tokens` | sizes of the layers; without kv_heads all heads have keys, without tokens there are rows x columns |
+/// | `count` `hidden` `heads` `kv_heads` `head_dim` `ffn` `norm` `place` `tokens` | sizes of the layers, and their norms (`place` may be `around`); without kv_heads all heads have keys, without tokens there are rows x columns |
 /// | `rows` `columns` | patches of an image; `height` and `width` are its pixels where it may have any size, and a warning says them unless the file has `image_size` (with `warns` always) |
 /// | `qkv_bias` `key_bias` `output_bias` `head_norms` `wide_norms` `gated` `bias` | switches of the layers |
 /// | `before` `after` | products: `inputs` `outputs` `tokens` `bias` `activation` |
