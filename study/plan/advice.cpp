@@ -33,7 +33,7 @@ std::optional<Run> run_with(const PlanCandidate& winner, const io::Config& confi
   try {
     Run run = winner.searched() && winner.order != nullptr
                   ? evaluate_schedule(winner.order, winner.name, config, limits)
-                  : evaluate(config, limits);
+                  : totals_of(config, limits);
     if (!over_limit_text(run).empty()) return std::nullopt;
     return run;
   } catch (const Error&) {

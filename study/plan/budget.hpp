@@ -26,8 +26,8 @@ struct Promise {
 };
 
 /// `like`: a run of the same workload, whose ranks' work says what a microbatch takes; null: `step` is then 0. A schedule file promises nothing and costs
-/// nothing. O(1), but for a run's stages.
-[[nodiscard]] Promise promise_of(const Variant& variant, const Run* like);
+/// nothing. O(1), but for a run's stages. `of_all`: what simulating all ops takes, though short runs may tell the numbers.
+[[nodiscard]] Promise promise_of(const Variant& variant, const Run* like, bool of_all = false);
 
 class Budget {
  public:

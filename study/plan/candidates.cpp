@@ -330,11 +330,16 @@ std::shared_ptr<const Schedule> PlanCandidate::queues() const {
                                           : all;
 }
 
-Run PlanCandidate::run_of_all(const Limits& limits) const {
-  if (!run.repeated) return run;
-  Limits whole = limits;
-  whole.totals_only = false;
-  return evaluate(config, whole);
+Run PlanCandidate::run_of_all() const {
+  return run.repeated ? evaluate(config) : run;
+}
+
+Run totals_of(const io::Config& config, const Limits& limits, Depth depth) {
+  if (config.schedule == io::kCustomSchedule) return evaluate(config, limits, depth);
+  Limits totals = limits;
+  totals.totals_only = true;
+  totals.critical_path_entries = 0;
+  return evaluate(config, totals, depth);
 }
 
 PlanCandidate candidate_of(const Variant& variant, Run run) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "study/plan/plan.hpp"
+#include "study/run/evaluate.hpp"
 
 namespace pipeloom::study {
 
@@ -33,6 +34,10 @@ struct Variant {
 
 /// Whether times and bytes follow from a model.
 [[nodiscard]] bool has_model(const io::Config& config);
+
+/// The configuration's run, without a critical path, and told by short runs where they tell it: all that a plan asks of published schedules. The order of
+/// a file is evaluated whole. Throws as evaluate() does.
+[[nodiscard]] Run totals_of(const io::Config& config, const Limits& limits, Depth depth = Depth::All);
 
 /// Everything that a run says of a candidate but p95 and change.
 [[nodiscard]] PlanCandidate candidate_of(const Variant& variant, Run run);

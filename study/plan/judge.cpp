@@ -26,7 +26,7 @@ PlanCandidate with_layers(const PlanCandidate& candidate, const std::vector<int>
   io::Config config = candidate.config;
   config.costs.layers.counts.assign(layers.begin(), layers.end());
   io::mark_given(config, "costs.layers");
-  Run run = evaluate(config, limits);
+  Run run = totals_of(config, limits);
   return candidate_of({candidate.name, std::move(config), ""}, std::move(run));
 }
 

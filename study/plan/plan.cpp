@@ -73,8 +73,6 @@ class Planner {
       return plan_.baseline && !nothing_fits_ ? is_ended() : ended_.load();
     };
     limits_.progress = [this](double) { return !limits_.stop(); };
-    limits_.totals_only = true;
-    limits_.critical_path_entries = 0;
   }
   Planner(const Planner&) = delete;  // what it hands down points at it
   Planner& operator=(const Planner&) = delete;
@@ -118,7 +116,7 @@ class Planner {
 
   void find_baseline() {
     try {
-      Run run = evaluate(workload_.config, limits_);
+      Run run = totals_of(workload_.config, limits_);
       workload_ = workload_of(std::move(workload_.config), *run.schedule);
       const Variant variant{"", workload_.config, "", true};
       plan_.baseline_fits = over_limit_text(run).empty();
@@ -185,7 +183,7 @@ class Planner {
       return candidate_of(made.variant, std::move(made.run));
     }
     Tried tried = with_best_prefetch(variant.config, options_,
-                                     [&](const io::Config& config) { return evaluate(config, limits_); });
+                                     [&](const io::Config& config) { return totals_of(config, limits_); });
     return candidate_of({variant.name, std::move(tried.config), variant.memory_of, variant.now},
                         std::move(tried.run));
   }

@@ -108,7 +108,7 @@ struct PlanCandidate {
   /// What a file holds that is to stand for the candidate's schedule.
   [[nodiscard]] std::shared_ptr<const Schedule> queues() const;
   /// The run with every op's times. Throws as evaluate() does.
-  [[nodiscard]] Run run_of_all(const Limits& limits = {}) const;
+  [[nodiscard]] Run run_of_all() const;
   [[nodiscard]] bool searched() const { return schedule == "custom"; }
 };
 

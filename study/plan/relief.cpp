@@ -51,11 +51,11 @@ std::optional<Relieved> relieve(const PlanCandidate& over, const std::string& me
     const std::string words = relief_words(relief, stages);
     Variant variant{over.name + words, over.config, memory_of + words};
     use(relief, stages, variant.config);
-    out = {candidate_of(variant, evaluate(variant.config, limits)), variant.memory_of};
+    out = {candidate_of(variant, totals_of(variant.config, limits)), variant.memory_of};
   }
   if (stages.empty()) return out;
   Tried best = with_best_prefetch(out.candidate.config, options,
-                                  [&](const io::Config& config) { return evaluate(config, limits); });
+                                  [&](const io::Config& config) { return totals_of(config, limits); });
   out.candidate = candidate_of({out.candidate.name, std::move(best.config), ""}, std::move(best.run));
   return out;
 }
@@ -104,7 +104,7 @@ class LayersAgain {
     Variant variant{over_.name + words, over_.config, memory_of_ + words};
     variant.config.options.recompute = {.on = true, .layers = layers, .method = method};
     io::mark_given(variant.config, "options.recompute");
-    PlanCandidate out = candidate_of(variant, evaluate(variant.config, limits_));
+    PlanCandidate out = candidate_of(variant, totals_of(variant.config, limits_));
     if (!over_limit_text(out.run).empty()) return std::nullopt;
     return Relieved{std::move(out), variant.memory_of};
   }

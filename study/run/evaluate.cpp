@@ -125,6 +125,7 @@ Run measure_run(std::shared_ptr<const Schedule> schedule, const io::Config& give
 }  // namespace
 
 bool has_path(Run& run, std::size_t entries, const Limits& limits) {
+  if (limits.critical_path_entries == 0) return false;
   if (entries <= limits.critical_path_entries) return true;
   run.warnings.push_back(fmt::format("no critical path: the run has {} entries, more than {}", entries,
                                      limits.critical_path_entries));

@@ -34,7 +34,7 @@ enum class Depth : std::uint8_t {
                                     const io::Config& config, const Limits& limits = {},
                                     Depth depth = Depth::All);
 
-/// True if a run with this number of entries has its critical path; else a warning says that it has not.
+/// True if a run with this number of entries has its critical path; else a warning says that it has not, unless none is asked for.
 [[nodiscard]] bool has_path(Run& run, std::size_t entries, const Limits& limits);
 
 /// Adds the lower bound and the critical path, which Depth::Metrics leaves out. REQUIRES: `run` is from evaluate(), with its program.

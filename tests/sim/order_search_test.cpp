@@ -340,6 +340,16 @@ TEST_CASE("Orders of a V with many microbatches are those of few, extended, and 
   }
 }
 
+TEST_CASE("Runners-up are sought where an extended order is near the bound, too", "[orders]") {
+  const Placement placement = Placement::wave(3, 2);
+  const Terms terms = uniform_terms(placement, {});
+  const Problem problem = make_problem(placement, 700, terms, std::vector<Bytes>(3, 6), Objective::Makespan);
+  const auto found = search_order(problem, {}, {.work = 300'000, .runners_up = 3});
+  REQUIRE(found);
+  CHECK(found->gap() < 0.01);
+  CHECK_FALSE(found->runners_up.empty());
+}
+
 TEST_CASE("Runners-up are other orders of nearly the best value, also where that is proven", "[orders]") {
   test::Random random(29);
   int proven = 0;

@@ -498,6 +498,28 @@ TEST_CASE("under p95 the order searched for is the steadiest of those near the b
   CHECK(best.p95 < published->p95);
 }
 
+TEST_CASE("orders that a plan finds have their critical path, and no warning of one that is missing") {
+  Assignments workload = small();
+  workload["memory.limit_bytes"] = "2";
+  const Plan plan = plan_of(workload);
+  int searched = 0;
+  for (const PlanCandidate& candidate : plan.candidates) {
+    INFO(candidate.name);
+    if (!candidate.searched()) continue;
+    ++searched;
+    CHECK(candidate.run.warnings.empty());
+    REQUIRE(candidate.run.critical_path);
+    CHECK(candidate.run.critical_path->length == candidate.makespan);
+  }
+  CHECK(searched > 0);
+}
+
+TEST_CASE("a plan of more ops than its budget simulates is refused, though short runs tell its numbers") {
+  Assignments workload = small();
+  workload["microbatches"] = "4000000";
+  CHECK_THROWS_AS(plan_of(workload), InputError);
+}
+
 TEST_CASE("a plan that cannot be made says why") {
   const auto message = [](Assignments workload, PlanObjective objective) -> std::string {
     PlanOptions asked = options();

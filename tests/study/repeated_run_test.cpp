@@ -217,6 +217,19 @@ TEST_CASE("points that differ in their microbatches alone are those of single ru
   CHECK(told_by_others > 100);
 }
 
+TEST_CASE("short runs of families that were asked for long ago are let go", "[repeated]") {
+  // Two runs of 256 ranks and some 770 microbatches: 800,000 ops of a family, and 2,097,152 are kept.
+  sweep::Families families({}, Depth::Metrics);
+  io::Config config = test::config_of(R"({"schedule": "1f1b", "ranks": 256, "microbatches": 65536,
+                                          "costs": {"forward": 1, "backward": 2}})");
+  for (const int family : {0, 1, 2, 3, 0, 3}) {
+    const auto* run = families.find(config, std::to_string(family));
+    REQUIRE(run != nullptr);
+    CHECK(run->metrics.makespan == Ticks{65536 + 255} * 3 * 1'000'000'000);
+    CHECK(families.held_ops() <= std::size_t{1} << 21);
+  }
+}
+
 TEST_CASE("a path through microbatches that are too few for both replicas is the whole run's", "[repeated]") {
   // 542 = 67 * 8 + 6: of the last microbatches each replica has 3, where it has 4 in all others.
   const io::Config config = test::config_of(

@@ -140,7 +140,9 @@ class Search {
     take_extended(found->order, *smaller, found->origin);
     for (std::size_t i = 0; i < std::min(search.blocks_.size(), kMostExtended); ++i)
       take_extended(search.blocks_[i].order, *smaller, "blocks");
-    has_enough_ = static_cast<double>(found_.value) <= kCloseEnough * static_cast<double>(found_.bound.value);
+    // Runners-up are sought all the same.
+    has_enough_ = options_.runners_up == 0 &&
+                  static_cast<double>(found_.value) <= kCloseEnough * static_cast<double>(found_.bound.value);
   }
 
   /// The order of a problem with fewer microbatches, if it repeats blocks.

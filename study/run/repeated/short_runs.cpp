@@ -66,6 +66,10 @@ Params with_microbatches(Params params, std::int64_t microbatches) {
   return params;
 }
 
+bool has_listed_groups(const Params& params) {
+  return params.options.group_size && params.options.group_size->is_list();
+}
+
 /// The run's microbatches; where ops have no numbers for as many, fewer, by whole periods.
 std::int64_t numbered(const Params& params, int period) {
   const std::int64_t most = kMaxIndex / (std::int64_t{params.slices()} * params.updates());
@@ -106,11 +110,12 @@ class ShortRuns::Search {
     plan_ = name_schedule(config_);
     if (plan_.found.generator == nullptr || !plan_.found.generator->period) return false;
     const schedules::Generator& generator = *plan_.found.generator;
+    if (has_listed_groups(plan_.params)) return false;  // takes() simulates them
     period_ = generator.period(plan_.params);
     if (!schedules::takes(generator, with_microbatches(plan_.params, numbered(plan_.params, period_))))
       return false;
     plan_.params.options = schedules::options_in_force(generator, plan_.params);
-    return !(plan_.params.options.group_size && plan_.params.options.group_size->is_list());
+    return !has_listed_groups(plan_.params);
   }
 
   /// The number of microbatches that is tried first: whole periods fewer than the run's.

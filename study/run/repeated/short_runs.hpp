@@ -84,6 +84,10 @@ class ShortRuns {
   }
   /// The shorter run, for the caller to extend.
   [[nodiscard]] Run take_shorter() && { return std::move(shorter_); }
+  /// Ops whose schedules both runs hold.
+  [[nodiscard]] std::size_t held_ops() const {
+    return shorter_.schedule->num_ops() + longer_.schedule->num_ops();
+  }
   /// Lets go of the times of ops, which totals do not need.
   void drop_times();
 

@@ -16,6 +16,8 @@ constexpr double kSharedPoint = 2048;
 constexpr std::size_t kMostFamilies = 64;
 /// Short runs of a family that are kept.
 constexpr std::size_t kMostRuns = 8;
+/// Ops of all short runs that are kept: some 50 MB.
+constexpr std::size_t kMostHeldOps = std::size_t{1} << 21;
 
 /// Ops of the point; 0 of a schedule from a file.
 double ops_of(const io::Config& config, const Limits& limits) {
@@ -30,17 +32,29 @@ Families::Family& Families::family_of(std::string_view name) {
     families_.splice(families_.begin(), families_, found->second);
     return families_.front();
   }
-  if (families_.size() == kMostFamilies) {
-    by_name_.erase(families_.back().name);
-    families_.pop_back();
-  }
+  if (families_.size() == kMostFamilies) drop_last_family();
   families_.push_front({std::string(name), 0, 0, {}});
   by_name_.emplace(families_.front().name, families_.begin());
   return families_.front();
 }
 
+void Families::drop_last_family() {
+  const Family& last = families_.back();
+  for (const study::ShortRuns& runs : last.runs) held_ops_ -= runs.held_ops();
+  by_name_.erase(last.name);
+  families_.pop_back();
+}
+
+/// For short runs of the first family with as many ops. Those of others go first, the longest unasked for before others.
+void Families::make_room(std::size_t ops) {
+  while (families_.size() > 1 && held_ops_ + ops > kMostHeldOps) drop_last_family();
+  if (held_ops_ + ops <= kMostHeldOps) return;
+  families_.front().runs.clear();
+  held_ops_ = 0;
+}
+
 /// Looks for short runs that tell this point. A family that is asked for the first time may have no other point.
-bool Families::take_runs(const io::Config& config, Family& family) const {
+bool Families::take_runs(const io::Config& config, Family& family) {
   if (family.runs.size() == kMostRuns || config.microbatches < 2 * family.tried) return false;
   const double ops = ops_of(config, limits_);
   const bool is_shared = family.visits > 1 && ops > kSharedPoint;
@@ -51,6 +65,10 @@ bool Families::take_runs(const io::Config& config, Family& family) const {
     return false;
   }
   runs->drop_times();
+  if (&family != &single_) {
+    make_room(runs->held_ops());
+    held_ops_ += runs->held_ops();
+  }
   family.runs.push_back(*std::move(runs));
   return true;
 }

@@ -44,6 +44,9 @@ class Families {
   /// study::evaluate() does. `family`: the same for points that differ in their microbatches alone, "" for a point without others.
   const FamilyRun* find(const io::Config& config, std::string_view family);
 
+  /// Ops of the short runs that are kept.
+  [[nodiscard]] std::size_t held_ops() const { return held_ops_; }
+
  private:
   struct Family {
     std::string name;
@@ -52,14 +55,17 @@ class Families {
     std::vector<study::ShortRuns> runs;  ///< of microbatches that differ by no whole repetition
   };
   Family& family_of(std::string_view name);
-  bool take_runs(const io::Config& config, Family& family) const;
+  void drop_last_family();
+  void make_room(std::size_t ops);
+  bool take_runs(const io::Config& config, Family& family);
   const FamilyRun* tell(const io::Config& config, const study::ShortRuns& runs);
 
   Limits limits_;
   study::Depth depth_;
   std::list<Family> families_;  // the last asked for first
   std::unordered_map<std::string_view, std::list<Family>::iterator> by_name_;
-  Family single_;  // of points without others
+  Family single_;             // of points without others
+  std::size_t held_ops_ = 0;  // of the short runs of `families_`
   FamilyRun run_;
 };
 
