@@ -211,6 +211,11 @@ struct ModelSpec {
   std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>
       hidden_collectives;  ///< share of the layers' collectives that products hide, in units of 1e-9
+  /// The same of one kind of ranks, which counts for these in place of hidden_collectives; `hidden_data`: of the gradients' reduction.
+  std::optional<Scale> hidden_tensor;
+  std::optional<Scale> hidden_context;
+  std::optional<Scale> hidden_expert;
+  std::optional<Scale> hidden_data;
 };
 
 struct CostSpec {

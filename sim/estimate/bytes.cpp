@@ -74,7 +74,7 @@ struct Sharing {
 };
 
 /// Frozen parameters are their weights in 16 bits and nothing else.
-void add_parameters(const Setting& setting, Stage& out) {
+void add_parameters(const Setting& setting, const StageSum& sum, std::int64_t ends, Stage& out) {
   const int zero = setting.split.zero;
   const Replicas replicas = replicas_of(setting);
   const Sharing each;
@@ -93,8 +93,16 @@ void add_parameters(const Setting& setting, Stage& out) {
   out.bytes.of(Category::Weights) = whole(trained(weights, copy > 0 ? copy : 2) + frozen(weights));
   // Pipelines of PyTorch reduce once: FSDP adds up whole gradients, in the width that it reduces them in, until the step ends
   // (set_requires_gradient_sync(false), FSDPParam.to_accumulated_grad_if_needed). The shards come when no pass holds anything any more.
-  out.bytes.of(Category::Gradients) = whole(trained(zero == 2 ? shared : each, gradient));
+  const bool by_layer = shards_layers(setting);
+  out.bytes.of(Category::Gradients) = whole(trained(zero == 2 || by_layer ? shared : each, gradient));
   out.bytes.of(Category::Optimizer) = whole(trained(zero >= 1 ? shared : each, states));
+  if (by_layer) {
+    const auto widest = static_cast<double>(sum.widest);
+    const bool is_trained = out.trained_dense + out.trained_experts > 0;
+    out.bytes.of(Category::Gathered) = whole(kHalf * (2 * widest + static_cast<double>(ends)) +
+                                             (is_trained ? (kHalf + gradient) * widest : 0));
+    return;
+  }
   // Parameters that no other rank holds are their own shard, but for a shard of 32 bits that products need in 16.
   const auto gathered = [&](int ranks, std::int64_t all, std::int64_t those_trained) {
     return ranks > 1 ? all : copy > 0 ? those_trained : 0;
@@ -167,6 +175,7 @@ void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Sta
   // Vocabulary Parallelism (arXiv 2411.05288) deals out the embedding's rows with the head's.
   const bool shared = shares_head(setting);
   const bool rows = out.embedding || shared;
+  const std::int64_t layers = out.dense;
   const model::Trainable& trainable = split.trainable;
   const auto add = [&](std::int64_t parameters, bool trained) {
     out.dense += parameters;
@@ -177,7 +186,7 @@ void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Sta
   if (out.mtp > 0) add(out.mtp * joining_parameters(*setting.model) / split.tensor, trainable.head);
   if (is_last) add(model::final_norm_parameters(*setting.model), trainable.head);
   if (out.head || shared) add(model::local_output(*setting.model, split, rows), trainable.head);
-  add_parameters(setting, out);
+  add_parameters(setting, sum, out.dense - layers, out);
   out.bytes.of(Category::UntilInput) = whole(sum.bytes.until_input);
   out.bytes.of(Category::UntilWeight) = whole(sum.bytes.until_weight);
   out.stash = whole(sum.bytes.stash);

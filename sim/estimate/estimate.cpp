@@ -76,13 +76,71 @@ std::vector<Key> keys_of(const Setting& setting) {
   return out;
 }
 
+/// Layers for multi-token prediction.
+Key mtp_key(const Setting& setting) {
+  const bool reached = setting.split.trainable.head_backward;
+  return {setting.model->mtp_letter, reached ? model::Reach::Whole : model::Reach::None};
+}
+
+LayerShare share_of(const Setting& setting, const model::Layer& layer) {
+  LayerShare out;
+  out.time = layer_time(setting, layer);
+  if (!model::has_sizes(*setting.model)) return out;
+  out.bytes = layer_bytes(setting, layer);
+  out.parameters = model::local_parameters(*setting.model, layer, setting.split);
+  out.trained = model::local_trained(*setting.model, layer, setting.split);
+  const model::Parameters adapters = model::local_adapters(*setting.model, layer, setting.split);
+  out.parameters += adapters;
+  out.trained += adapters;
+  return out;
+}
+
+Shares shares_of(const Setting& setting, const std::vector<Key>& layers) {
+  std::set<Key> keys(layers.begin(), layers.end());
+  if (setting.model->mtp > 0) keys.insert(mtp_key(setting));
+  Shares out;
+  for (const Key& key : keys) {
+    Setting of = setting;
+    of.split.trainable.reach = key.second;
+    out.emplace(key, share_of(of, *setting.model->find(key.first)));
+  }
+  return out;
+}
+
+}  // namespace
+
+struct LayerParts {
+  explicit LayerParts(const Setting& setting)
+      : layers(keys_of(setting)),
+        shares(shares_of(setting, layers)),
+        embedding(embedding_time(setting)),
+        last_stage(last_stage_time(setting)) {
+    if (!setting.recomputing.empty() || setting.layers_again)
+      plain_shares = shares_of(without_recomputation(setting), layers);
+    if (setting.model->mtp > 0) mtp = mtp_time(setting);
+    if (shares_head(setting)) shared_head = shared_head_time(setting);
+  }
+
+  std::vector<Key> layers;  // of the model, in order
+  Shares shares;
+  Shares plain_shares;  // of stages and layers that recompute nothing, where others do
+  LayerTime embedding;
+  LayerTime last_stage;
+  LayerTime mtp;
+  LayerTime shared_head;
+};
+
+namespace {
+
 class Estimator {
  public:
-  explicit Estimator(const Setting& setting)
-      : setting_(setting), model_(*setting.model), layers_(keys_of(setting)), shares_(shares_of(setting)) {
-    if (!setting.recomputing.empty() || setting.layers_again)
-      plain_shares_ = shares_of(without_recomputation(setting));
-  }
+  Estimator(const Setting& setting, const LayerParts& parts)
+      : setting_(setting),
+        model_(*setting.model),
+        parts_(parts),
+        layers_(parts.layers),
+        shares_(parts.shares),
+        plain_shares_(parts.plain_shares) {}
 
   Stage stage(int index, int first, int layers, int stages) const {
     const bool is_first = index == 0;
@@ -94,55 +152,26 @@ class Estimator {
               .head = is_last && !shares_head(setting_)};
     StageSum sum;
     add_layers(is_recomputing(setting_, index), out, sum);
-    if (is_first) add_end(embedding_time(setting_), out);
-    if (is_last) add_end(last_stage_time(setting_), out);
-    for (int i = 0; i < out.mtp; ++i) add_end(mtp_time(setting_), out);
-    if (shares_head(setting_)) add_share(shared_head_time(setting_), out);
+    if (is_first) add_end(parts_.embedding, out);
+    if (is_last) add_end(parts_.last_stage, out);
+    for (int i = 0; i < out.mtp; ++i) add_end(parts_.mtp, out);
+    if (shares_head(setting_)) add_share(parts_.shared_head, out);
     if (!model_.profile) add_framework(out);
-    round(out);
     if (model::has_sizes(model_)) finish_bytes(setting_, sum, is_last, out);
+    if (shards_layers(setting_) && setting_.hardware) add_sharding(out);
+    round(out);
     return out;
   }
 
  private:
-  [[nodiscard]] Key mtp_key() const {
-    const bool reached = setting_.split.trainable.head_backward;
-    return {model_.mtp_letter, reached ? model::Reach::Whole : model::Reach::None};
-  }
-
-  [[nodiscard]] Shares shares_of(const Setting& setting) const {
-    std::set<Key> keys(layers_.begin(), layers_.end());
-    if (model_.mtp > 0) keys.insert(mtp_key());
-    Shares out;
-    for (const Key& key : keys) {
-      Setting of = setting;
-      of.split.trainable.reach = key.second;
-      out.emplace(key, share_of(of, *model_.find(key.first)));
-    }
-    return out;
-  }
-
-  static LayerShare share_of(const Setting& setting, const model::Layer& layer) {
-    LayerShare out;
-    out.time = layer_time(setting, layer);
-    if (!model::has_sizes(*setting.model)) return out;
-    out.bytes = layer_bytes(setting, layer);
-    out.parameters = model::local_parameters(*setting.model, layer, setting.split);
-    out.trained = model::local_trained(*setting.model, layer, setting.split);
-    const model::Parameters adapters = model::local_adapters(*setting.model, layer, setting.split);
-    out.parameters += adapters;
-    out.trained += adapters;
-    return out;
-  }
-
   void add_layers(bool recomputes, Stage& out, StageSum& sum) const {
     const auto decoder = std::span(layers_).subspan(static_cast<std::size_t>(out.first_layer),
                                                     static_cast<std::size_t>(out.layers));
-    const std::vector<Key> mtp(static_cast<std::size_t>(out.mtp), mtp_key());
+    const std::vector<Key> mtp(static_cast<std::size_t>(out.mtp), mtp_key(setting_));
     if (!recomputes || !setting_.layers_again) {
       const Shares& shares = recomputes || plain_shares_.empty() ? shares_ : plain_shares_;
       std::map<Key, int> counts = counts_of(decoder);
-      if (out.mtp > 0) counts[mtp_key()] += out.mtp;
+      if (out.mtp > 0) counts[mtp_key(setting_)] += out.mtp;
       for (const auto& [key, count] : counts) add(shares.at(key), key.first, count, out, sum);
     } else if (setting_.method == RecomputeMethod::Uniform) {
       add_groups(decoder, out, sum);
@@ -179,12 +208,15 @@ class Estimator {
   static void add(const LayerShare& share, char letter, int count, Stage& out, StageSum& sum) {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += share.time.pass[pass] * count;
     out.recomputed += share.time.recomputed * count;
+    for (std::size_t group = 0; group < model::kGroups; ++group)
+      out.exchanged[group] += share.time.exchanged[group] * count;
     out.dense += share.parameters.dense * count;
     out.experts += share.parameters.experts * count;
     out.trained_dense += share.trained.dense * count;
     out.trained_experts += share.trained.experts * count;
     add_found(share.time.found, out);
     sum.add(letter, share.bytes, count);
+    sum.widest = std::max(sum.widest, share.parameters.dense + share.parameters.experts);
   }
 
   static void add_found(const Found& found, Stage& out) {
@@ -217,6 +249,22 @@ class Estimator {
     for (PassTime* pass : {&out.output, &out.output_weight}) pass->of(Term::Launch) += seconds;
   }
 
+  /// Adds the part of gathers and reductions that the passes do not hide: the first layer's gather, the last one's reduction, and what takes longer than the
+  /// passes beside it.
+  void add_sharding(Stage& out) const {
+    const int pieces = std::max(1, out.layers + out.mtp);
+    const ShardTimes times = shard_times(setting_, out, pieces);
+    const double backward = out.pass[1].seconds() + out.pass[2].seconds() +
+                            (recomputes_all(setting_) ? out.recomputed.seconds() : 0);
+    const double ahead = std::max(0.0, times.gather - out.pass[0].seconds()) + times.gather / pieces;
+    const double back = std::max(0.0, times.gather + times.reduction - backward) + times.reduction / pieces;
+    constexpr auto kData = static_cast<std::size_t>(model::Group::Data);
+    const double exposed = 1 - setting_.hidden[kData];
+    out.pass[0].of(Term::Collectives) += exposed * ahead;
+    if (backward > 0) out.pass[1].of(Term::Collectives) += exposed * back;
+    out.exchanged[kData] += exposed * (ahead + (backward > 0 ? back : 0));
+  }
+
   static void round(Stage& out) {
     for (std::size_t pass = 0; pass < kPasses; ++pass) out.ticks[pass] = rounded(out.pass[pass].seconds());
     out.recomputed_ticks = rounded(out.recomputed.seconds());
@@ -226,9 +274,10 @@ class Estimator {
 
   const Setting& setting_;
   const model::Model& model_;
-  std::vector<Key> layers_;  // of the model, in order
-  Shares shares_;
-  Shares plain_shares_;  // of stages and layers that recompute nothing, where others do
+  const LayerParts& parts_;
+  const std::vector<Key>& layers_;
+  const Shares& shares_;
+  const Shares& plain_shares_;
 };
 
 /// Ranks of a node that pipelines have one of: tensor ranks are the nearest neighbours, then context's and replicas'.
@@ -305,8 +354,14 @@ bool is_per_microbatch(Category category) {
          category == Category::Logits;
 }
 
+LayerCosts::LayerCosts(const Setting& setting) : parts_(std::make_shared<const LayerParts>(setting)) {}
+
 Estimate estimate(const Setting& setting, std::span<const int> layers) {
-  const Estimator estimator(setting);
+  return LayerCosts(setting).estimate(setting, layers);
+}
+
+Estimate LayerCosts::estimate(const Setting& setting, std::span<const int> layers) const {
+  const Estimator estimator(setting, *parts_);
   Estimate out;
   out.has_bytes = model::has_sizes(*setting.model);
   int first = 0;

@@ -54,11 +54,12 @@ struct Setting {
   std::optional<int> layers_again =
       {};  ///< of a stage, or of a group of its layers, as `method` says; no value: all, each by itself
   RecomputeMethod method = RecomputeMethod::Block;
-  bool keeps_some = false;          ///< some passes of a stage that recomputes keep their activations
-  bool offloads = false;            ///< passes have copies to the host and back
-  int gradient_bytes = 4;           ///< of a parameter
-  int optimizer_bytes = 12;         ///< of a parameter; from 4 on with a copy of the weight in 32 bits
-  double hidden_collectives = 0;    ///< share of the layers' collectives that products hide
+  bool keeps_some = false;   ///< some passes of a stage that recomputes keep their activations
+  bool offloads = false;     ///< passes have copies to the host and back
+  int gradient_bytes = 4;    ///< of a parameter
+  int optimizer_bytes = 12;  ///< of a parameter; from 4 on with a copy of the weight in 32 bits
+  /// [model::Group] share of the layers' collectives of these ranks that products hide; of Data: of the gradients' reduction.
+  std::array<double, model::kGroups> hidden = {};
   bool overlaps_reduction = false;  ///< gradients are summed layer by layer after the last backward
 };
 
@@ -82,6 +83,12 @@ struct Setting {
   return setting.head != Head::OnLastStage;
 }
 
+/// True if weights are sharded layer by layer (FSDP): without a pipeline, each layer is gathered for its forward and again for its backward, and its gradients are
+/// reduced at once, in each microbatch. In a pipeline that would be so for each microbatch of each stage, and a stage is gathered once.
+[[nodiscard]] inline bool shards_layers(const Setting& setting) {
+  return setting.split.zero >= 3 && setting.split.pipeline == 1;
+}
+
 /// The terms of the time of a pass, or of the step's end.
 enum class Term : std::uint8_t { Gemm, Attention, Elementwise, Collectives, Launch, Head, Measured };
 inline constexpr std::size_t kTerms = 7;
@@ -95,6 +102,8 @@ struct PassTime {
   PassTime& operator+=(const PassTime& other);
   [[nodiscard]] PassTime operator*(double factor) const;
 };
+/// Seconds of collectives that are not hidden, [model::Group].
+using Exchanged = std::array<double, model::kGroups>;
 /// Counts of the numbers of each term by the way they were found, [term][basis].
 using Found = std::array<std::array<int, hardware::kBases>, kTerms>;
 
@@ -135,6 +144,7 @@ struct Stage {
   PassTime recomputed = {};     ///< of R
   PassTime output = {};         ///< of S, where all stages share the head
   PassTime output_weight = {};  ///< of T
+  Exchanged exchanged = {};     ///< by its layers in F, I and W of a microbatch
   Found found = {};             ///< in all passes of one layer of each letter, and of the ends
   std::array<Ticks, model::kPasses> ticks = {};  ///< rounded to 1 ns
   Ticks recomputed_ticks = 0;
@@ -167,6 +177,21 @@ struct Estimate {
   bool has_bytes = false;  ///< true if the model has shapes, not measured times alone
 };
 
+struct LayerParts;
+
+/// Times and bytes of one layer of each kind and of both ends, the same in all settings that differ in split.pipeline, split.data, split.zero and layers_again
+/// alone. Searches over layouts ask for many of these.
+class LayerCosts {
+ public:
+  /// O(kinds of layers). Has layers_again, if any of the settings has it.
+  explicit LayerCosts(const Setting& setting);
+  /// estimate(setting, layers), in O(stages). REQUIRES: `setting` is such a one.
+  [[nodiscard]] Estimate estimate(const Setting& setting, std::span<const int> layers) const;
+
+ private:
+  std::shared_ptr<const LayerParts> parts_;
+};
+
 /// `layers[s]` decoder layers on stage s; they add up to the model's. O(stages + kinds of layers).
 [[nodiscard]] Estimate estimate(const Setting& setting, std::span<const int> layers);
 
@@ -187,8 +212,9 @@ struct ShardTimes {
   double gather = 0;     ///< seconds of the all-gather of its weights
   double reduction = 0;  ///< seconds of the reduce-scatter of its gradients
 };
-/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. All 0 below ZeRO 3. REQUIRES: setting.hardware.
-[[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage);
+/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. All 0 below ZeRO 3. `pieces`: equal parts that come one after the other.
+/// REQUIRES: setting.hardware.
+[[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage, int pieces = 1);
 
 /// Decoder layers of each stage where the input gives none: as many each if that divides; else, if it then divides, one less on the first and
 /// the last; else the first stages have one more. Throws InputError for more stages than layers + 2.

@@ -24,11 +24,28 @@ LayerTime layer_of(const hardware::WorkTime& time) {
   return out;
 }
 
+/// Takes out of each pass what products hide of its collectives.
+void leave_exposed(const Setting& setting, const hardware::WorkTime& time, LayerTime& out) {
+  const auto& [tensor, context, expert, data] = setting.hidden;
+  const bool is_even = tensor == context && tensor == expert;
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    double& all = out.pass[pass].of(Term::Collectives);
+    if (is_even) all *= 1 - tensor;
+    for (std::size_t group = 0; group < model::kGroups; ++group) {
+      const double seconds = time.exchanged[pass][group];
+      if (!is_even) all -= setting.hidden[group] * seconds;
+      out.exchanged[group] += (1 - setting.hidden[group]) * seconds;
+    }
+    all = std::max(all, 0.0);  // the last digits of floating point
+  }
+}
+
 LayerTime time_of_layer(const Setting& setting, const model::Layer& layer) {
   const hardware::Hardware& device = *setting.hardware;
   const model::Work work = model::work_of(*setting.model, layer, setting.split);
-  LayerTime out = layer_of(hardware::layer_time(device, work, setting.split, setting.model->norm));
-  for (PassTime& pass : out.pass) pass.of(Term::Collectives) *= 1 - setting.hidden_collectives;
+  const hardware::WorkTime time = hardware::layer_time(device, work, setting.split, setting.model->norm);
+  LayerTime out = layer_of(time);
+  leave_exposed(setting, time, out);
   if (setting.split.trainable.reach == model::Reach::None)
     return out;  // nothing is kept, so nothing runs again
   if (recomputes_all(setting)) {

@@ -11,6 +11,7 @@ namespace pipeloom::estimate {
 struct LayerTime {
   std::array<PassTime, model::kPasses> pass = {};
   PassTime recomputed = {};  ///< its forward, run again
+  Exchanged exchanged = {};
   Found found = {};
 };
 

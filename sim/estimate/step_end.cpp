@@ -71,27 +71,29 @@ StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages) {
     out.reduction += reduction_of(setting, group);
   if (setting.overlaps_reduction)
     out.reduction = std::max(out.reduction - held.backward, out.reduction / std::max(1, held.layers));
+  if (shards_layers(setting)) out.reduction = 0;  // it is part of the backwards
+  out.reduction *= 1 - setting.hidden[static_cast<std::size_t>(model::Group::Data)];
   const bool shared_out = setting.split.zero >= 1;
   const double updated =
       shared_out ? held.dense / replicas.dense + held.experts / replicas.experts : held.dense + held.experts;
   const double update = 2.0 * setting.optimizer_bytes + 2.0 * setting.gradient_bytes + kWeightBytes;
   const double cleanup = 2.0 * setting.gradient_bytes;
-  out.optimizer =
-      hardware::optimizer(*setting.hardware, update * updated + cleanup * (held.dense + held.experts))
-          .seconds;
+  const double cleaned = shards_layers(setting) ? updated : held.dense + held.experts;
+  out.optimizer = hardware::optimizer(*setting.hardware, update * updated + cleanup * cleaned).seconds;
   return out;
 }
 
-ShardTimes shard_times(const Setting& setting, const Stage& stage) {
+ShardTimes shard_times(const Setting& setting, const Stage& stage, int pieces) {
   ShardTimes out;
   if (setting.split.zero < 3) return out;
   for (const Group& group :
        groups_of(setting, static_cast<double>(stage.dense), static_cast<double>(stage.experts)))
-    out.gather += collective_of(setting, group, model::CollectiveKind::AllGather, kWeightBytes);
+    out.gather +=
+        pieces * collective_of(setting, group, model::CollectiveKind::AllGather, kWeightBytes / pieces);
   for (const Group& group : groups_of(setting, static_cast<double>(stage.trained_dense),
                                       static_cast<double>(stage.trained_experts)))
-    out.reduction +=
-        collective_of(setting, group, model::CollectiveKind::ReduceScatter, setting.gradient_bytes);
+    out.reduction += pieces * collective_of(setting, group, model::CollectiveKind::ReduceScatter,
+                                            1.0 * setting.gradient_bytes / pieces);
   return out;
 }
 

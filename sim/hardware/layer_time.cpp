@@ -48,7 +48,11 @@ double WorkTime::total() const {
 }
 
 WorkTime& WorkTime::operator+=(const WorkTime& other) {
-  for (std::size_t pass = 0; pass < passes.size(); ++pass) passes[pass] += other.passes[pass];
+  for (std::size_t pass = 0; pass < passes.size(); ++pass) {
+    passes[pass] += other.passes[pass];
+    for (std::size_t group = 0; group < model::kGroups; ++group)
+      exchanged[pass][group] += other.exchanged[pass][group];
+  }
   for (std::size_t term = 0; term < kTerms; ++term)
     for (std::size_t basis = 0; basis < counts[term].size(); ++basis)
       counts[term][basis] += other.counts[term][basis];
@@ -87,8 +91,11 @@ WorkTime work_time(const Hardware& hardware, const model::Work& work, const mode
   for (const model::Collective& collective : work.collectives) {
     const GroupSize group = group_of(hardware, split, collective.group);
     const Timed once = time_of(hardware, collective.kind, collective.bytes, group.ranks, group.per_node);
-    for (const Pass pass : kAllPasses)
-      add(out, pass, Term::Collectives, once, collective.times[static_cast<std::size_t>(pass)]);
+    for (const Pass pass : kAllPasses) {
+      const auto at = static_cast<std::size_t>(pass);
+      add(out, pass, Term::Collectives, once, collective.times[at]);
+      out.exchanged[at][static_cast<std::size_t>(collective.group)] += once.seconds * collective.times[at];
+    }
   }
   return out;
 }

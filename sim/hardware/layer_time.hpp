@@ -31,6 +31,8 @@ struct Terms {
 /// Times of a piece of work in each pass, and how the numbers were found.
 struct WorkTime {
   std::array<Terms, model::kPasses> passes;
+  /// [pass][model::Group] seconds of Term::Collectives by the ranks that take part.
+  std::array<std::array<double, model::kGroups>, model::kPasses> exchanged = {};
   std::array<std::array<int, kBases>, kTerms> counts =
       {};  ///< [term][basis] times that were looked up, all passes
 

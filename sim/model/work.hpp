@@ -3,6 +3,7 @@
 // What one rank has to do for one microbatch in a layer: products, attention, traffic, collectives. Sizes alone; sim/hardware says how long.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -61,6 +62,7 @@ struct Traffic {
 
 enum class CollectiveKind : std::uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll };
 enum class Group : std::uint8_t { Tensor, Context, Expert, Data };
+inline constexpr std::size_t kGroups = 4;
 
 /// A collective of `bytes`: the whole buffer, as nccl-tests counts it (all-gather: the result, reduce-scatter: the input, all-to-all: what one
 /// rank holds). So many times in each pass, and in the recomputed forward as often as in the forward.

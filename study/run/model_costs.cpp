@@ -27,22 +27,6 @@ namespace {
 
 using estimate::Category;
 
-/// Temporaries, receive buffers and workspaces belong to a rank, not to a stage: only the stage of a rank that needs most keeps them.
-void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate) {
-  for (const Category category : {Category::Buffers, Category::Temporaries, Category::Reserve})
-    for (int r = 0; r < placement.ranks(); ++r) {
-      const auto bytes = [&](pipeloom::Stage stage) -> Bytes& {
-        return estimate.stages[stage.at()].bytes.of(category);
-      };
-      const std::vector<pipeloom::Stage> stages = placement.stages_of(Rank(r));
-      const auto most =
-          std::max_element(stages.begin(), stages.end(),
-                           [&](pipeloom::Stage a, pipeloom::Stage b) { return bytes(a) < bytes(b); });
-      for (const pipeloom::Stage stage : stages)
-        if (stage != *most) bytes(stage) = 0;
-    }
-}
-
 /// Reads each name or file once, and again only if the file has changed: sweeps and the window ask for it at every run.
 template <class Thing>
 class ReadOnce {
@@ -190,6 +174,21 @@ void require_fits(const io::Config& config, const estimate::Setting& setting) {
 
 }  // namespace
 
+void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate) {
+  for (const Category category : {Category::Buffers, Category::Temporaries, Category::Reserve})
+    for (int r = 0; r < placement.ranks(); ++r) {
+      const auto bytes = [&](pipeloom::Stage stage) -> Bytes& {
+        return estimate.stages[stage.at()].bytes.of(category);
+      };
+      const std::vector<pipeloom::Stage> stages = placement.stages_of(Rank(r));
+      const auto most =
+          std::max_element(stages.begin(), stages.end(),
+                           [&](pipeloom::Stage a, pipeloom::Stage b) { return bytes(a) < bytes(b); });
+      for (const pipeloom::Stage stage : stages)
+        if (stage != *most) bytes(stage) = 0;
+    }
+}
+
 std::shared_ptr<const model::Model> model_of(const io::Config& config) {
   const Where& where = config.place_of("costs.model");
   return known_model(path_or_name(config.costs.model.model, where), where);
@@ -259,8 +258,15 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
   out.split.trainable = trainable_of(config, *out.model);
   out.gradient_bytes = spec.gradient_bytes;
   out.optimizer_bytes = spec.optimizer_bytes;
-  out.hidden_collectives =
-      static_cast<double>(spec.hidden_collectives.value_or(0)) / static_cast<double>(kUnitScale);
+  const auto hidden = [&](model::Group group, const std::optional<Scale>& own, Scale otherwise) {
+    out.hidden[static_cast<std::size_t>(group)] =
+        static_cast<double>(own.value_or(otherwise)) / static_cast<double>(kUnitScale);
+  };
+  const Scale all = spec.hidden_collectives.value_or(0);
+  hidden(model::Group::Tensor, spec.hidden_tensor, all);
+  hidden(model::Group::Context, spec.hidden_context, all);
+  hidden(model::Group::Expert, spec.hidden_expert, all);
+  hidden(model::Group::Data, spec.hidden_data, 0);
   out.overlaps_reduction = spec.reduction == cost::Reduction::Overlapped;
   const RecomputeOption& recompute = config.options.recompute;
   if (recompute.on) out.recomputation = model::Recomputation::Full;

@@ -38,6 +38,9 @@ struct ModelCosts {
 [[nodiscard]] ModelCosts costs_of_layers(const io::Config& config, const Placement& placement,
                                          const estimate::Setting& setting, const std::vector<int>& layers);
 
+/// Temporaries, receive buffers and workspaces belong to a rank, not to a stage: only the stage of a rank that needs most keeps them.
+void keep_once_per_rank(const Placement& placement, estimate::Estimate& estimate);
+
 /// The setting that costs.model and the keys beside it describe. REQUIRES: a model is named.
 [[nodiscard]] estimate::Setting setting_of(const io::Config& config, const Schedule& schedule);
 /// The model that costs.model names.

@@ -115,8 +115,8 @@ TEST_CASE("a measured row comes before a table's, and a table before its neighbo
 }
 
 TEST_CASE("presets are found by name in any case, files by their path") {
-  CHECK(hardware_names() ==
-        std::vector<std::string>{"a100", "b200", "gb200", "h100", "h200", "h800", "mi300x", "mi355x"});
+  CHECK(hardware_names() == std::vector<std::string>{"a100", "b200", "gb200", "gb300", "h100", "h200", "h800",
+                                                     "mi300x", "mi355x"});
   for (const std::string& name : hardware_names()) {
     const auto preset = find_hardware(name, {});
     CHECK(preset->name == name);

@@ -71,7 +71,7 @@ std::vector<std::string> values_of(const Key& key) {
     case KeyType::Scales:
       return {"[1.0, 1.5]"};
     case KeyType::Decimal:
-      if (key.path == "costs.hidden_collectives") return {"0.25", "1.0"};
+      if (key.path.starts_with("costs.hidden")) return {"0.25", "1.0"};
       return {"0.25", "7.0"};
     case KeyType::Time:
       return {"0.25", "7.0"};

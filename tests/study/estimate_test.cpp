@@ -255,6 +255,53 @@ TEST_CASE("estimate: gathers and reductions of shards are the reduction of the s
   CHECK_FALSE(Json::parse(study::estimate_json(whole)).at("stages").at(0).contains("unshard_ms"));
 }
 
+/// llama3-8b on one rank and `dp` replicas.
+EstimatedRun replicated(int dp, int zero, const std::string& rest = "") {
+  return estimated(
+      R"({"schedule": "1f1b", "ranks": 1, "microbatches": 2, "costs": {"model": "llama3-8b", "hardware": "h100",
+                       "seq": 4096, "dp": )" +
+      std::to_string(dp) + R"(, "zero": )" + std::to_string(zero) + rest + "}}");
+}
+
+TEST_CASE("estimate: without a pipeline FSDP holds two layers, the ends, and the gradients of one layer") {
+  // A layer of Llama-3 8B: q and o of 4096 x 4096, k and v of 4096 x 1024, three of 4096 x 14336, two norms.
+  constexpr Bytes kLayer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096;
+  constexpr Bytes kEnds = 2 * Bytes{128256} * 4096 + 4096;  // embedding, head, final norm
+  const EstimatedRun run = replicated(8, 3);
+  const estimate::CategoryBytes& bytes = run.costs().estimate.stages.front().bytes;
+  CHECK(bytes.of(Category::Gathered) == 2 * (2 * kLayer + kEnds) + (2 + 4) * kLayer);
+  CHECK(bytes.of(Category::Weights) == 4 * (32 * kLayer + kEnds) / 8);
+  CHECK(bytes.of(Category::Gradients) == 4 * (32 * kLayer + kEnds) / 8);
+  CHECK(bytes.of(Category::Optimizer) == 8 * (32 * kLayer + kEnds) / 8);
+  // With more replicas less is held, which it was not while gradients stayed whole.
+  CHECK(replicated(64, 3).run.metrics->ranks[0].memory.peak_bytes <
+        run.run.metrics->ranks[0].memory.peak_bytes);
+}
+
+TEST_CASE(
+    "estimate: without a pipeline FSDP shows the first gather, the last reduction, and what passes do not "
+    "hide") {
+  const EstimatedRun whole = replicated(8, 1);
+  const EstimatedRun sharded = replicated(8, 3);
+  const estimate::Stage& before = whole.costs().estimate.stages.front();
+  const estimate::Stage& stage = sharded.costs().estimate.stages.front();
+  const estimate::ShardTimes times = estimate::shard_times(sharded.costs().setting, stage, 32);
+  REQUIRE(times.gather < before.pass[0].seconds());
+  CHECK(stage.pass[0].seconds() - before.pass[0].seconds() == Approx(times.gather / 32));
+  CHECK(stage.pass[1].seconds() - before.pass[1].seconds() == Approx(times.reduction / 32));
+  CHECK(sharded.costs().step_end.reduction == 0);
+  CHECK(whole.costs().step_end.reduction > 0);
+  // On 256 devices and short samples the network is the longer: all of it shows, but for the time of the passes.
+  const EstimatedRun slow = replicated(256, 3, R"(, "tp": 1, "micro_batch": 1, "documents": [4096])");
+  const estimate::Stage& exposed = slow.costs().estimate.stages.front();
+  const estimate::ShardTimes ring = estimate::shard_times(slow.costs().setting, exposed, 32);
+  const double forward = before.pass[0].seconds();
+  CHECK(exposed.pass[0].seconds() == Approx(std::max(forward, ring.gather) + ring.gather / 32).epsilon(1e-6));
+  // What is said to be hidden is.
+  const EstimatedRun hidden = replicated(8, 3, R"(, "hidden": {"dp": 1})");
+  CHECK(hidden.costs().estimate.stages.front().ticks == before.ticks);
+}
+
 TEST_CASE(
     "estimate: four messages in one group of Megatron-LM take a rank three quarters of their time alone") {
   const auto rank_time = [](const EstimatedRun& run) { return run.costs().config.costs.transfer.rank_time; };
@@ -465,7 +512,8 @@ TEST_CASE("estimate: what does not go together is refused in one line") {
   CHECK(evaluation_error(
             R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "llama3-8b"}})") ==
         "c:1:72: error: costs.model llama3-8b needs costs.hardware, the device that it runs on; add it: "
-        "--hardware NAME, one of a100, b200, gb200, h100, h200, h800, mi300x, mi355x, or a file of your own");
+        "--hardware NAME, one of a100, b200, gb200, gb300, h100, h200, h800, mi300x, mi355x, or a file of "
+        "your own");
   CHECK(evaluation_error(llama("1f1b", R"(, "layers": [8, 8, 8])")) ==
         "c:1:143: error: costs.layers has 3 entries, but the run has 4 stages; give one per stage");
   CHECK(evaluation_error(llama("1f1b", R"(, "layers": [8, 8, 8, 9])")) ==
