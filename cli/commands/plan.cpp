@@ -1,6 +1,7 @@
 // pipeloom plan [CONFIG]: which schedule for this workload.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,8 @@
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/pictures/pictures.hpp"
+#include "study/layouts/layouts.hpp"
+#include "study/layouts/shown/layouts_shown.hpp"
 #include "study/plan/shown/plan_picture.hpp"
 #include "study/plan/shown/plan_shown.hpp"
 
@@ -30,7 +33,7 @@ namespace {
 struct PlanCommand {
   ModelOptions run;
   std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out,
-      pareto, headroom;
+      pareto, headroom, gpus, fix, max_cp;
   bool chart = false;
   PrintOptions print;
   OutputOptions output;
@@ -56,6 +59,7 @@ constexpr const char* kPlanFooter =
     "  pipeloom plan config.json --limit 60GB\n"
     "  pipeloom plan llama3-70b --hardware h100 --ranks 16 --tp 8 --dp 4 --seq 8192 --microbatches 64 "
     "--schedule-out best.csv\n"
+    "  pipeloom plan llama3-70b --hardware h100 --gpus 512 --global-batch 1024 --seq 8192 --target megatron\n"
     "  pipeloom plan config.json --vary order --budget 10 --json --include orders\n"
     "  pipeloom plan mixtral-8x7b --hardware h200 --ranks 8 --target megatron --vary schedule,chunks,layers";
 
@@ -79,7 +83,9 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "What a rank may hold; default CONFIG's, or the device's memory less the headroom");
   list.option("--headroom", options.headroom, "SHARE",
               "Of the device's memory, that stays free for the allocator and NCCL: 0.05 or 5%, the default");
-  list.option("--budget", options.budget, "SECONDS", "How long the searches may take, about; default 2");
+  list.option("--budget", options.budget, "SECONDS",
+              "How long the searches may take, about; default 2, and 0 with --gpus: layers of the first "
+              "rows alone are dealt out anew");
   list.option("--seed", options.seed, "N", "Of the searches; default 1: equal seeds give equal plans");
   list.option("-j,--jobs", options.threads, "N", "Threads; default all cores");
   list.option("--top", options.top, "N", "Candidates shown; default 10");
@@ -90,6 +96,15 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   list.flag("--chart", options.chart, "Draw the winner's timeline in the terminal");
   list.flag("--force", options.print.force, "Overwrite existing files");
   add_device_options(list, options.run, "The workload");
+  list.option("--gpus", options.gpus, "N",
+              "In place of --ranks: every layout of N devices is looked at, tp, cp, ep, pp, dp, micro batch, "
+              "chunks, schedule and recomputation; needs a model and --global-batch")
+      .under("The workload");
+  list.option("--fix", options.fix, "KEY=N,..",
+              "With --gpus: layouts with these alone, of tp, cp, ep, pp, dp, micro_batch, chunks and zero")
+      .under("The workload");
+  list.option("--max-cp", options.max_cp, "C", "With --gpus: the largest cp; default 8")
+      .under("The workload");
   list.option("--ranks", options.run.ranks, "P", "p, devices of the pipeline; default 8")
       .under("The workload");
   list.option("--microbatches", options.run.microbatches, "M", "m, instead of --global-batch")
@@ -300,10 +315,129 @@ void print_plan(const PlanCommand& options, const study::Plan& plan) {
       [&] { return answer_of(options, plan, top); });
 }
 
+/// "tp=8,cp=1".
+study::Fixed fixed_of(const std::optional<std::string>& text) {
+  study::Fixed out;
+  if (!text) return out;
+  for (const std::string& part : split(*text, ',')) {
+    const std::size_t sign = part.find('=');
+    const std::string key(trimmed(part.substr(0, sign)));
+    if (sign == std::string::npos || std::ranges::find(study::kFixable, key) == study::kFixable.end())
+      throw InputError(Where{"--fix"},
+                       fmt::format("found '{}'; allowed are KEY=NUMBER of {}, separated by commas",
+                                   shortened(part, 64), fmt::join(study::kFixable, ", ")));
+    const std::string number(trimmed(part.substr(sign + 1)));
+    if (!out.emplace(key, parse_count("--fix " + key, number, key == "zero" ? 0 : 1,
+                                      key == "zero" ? 3 : kMaxIndex))
+             .second)
+      throw InputError(Where{"--fix"}, fmt::format("{} is there twice; give it once", key));
+  }
+  return out;
+}
+
+/// Options that say what a plan of layouts finds out, or that it does not take.
+void require_layout_options(const PlanCommand& options) {
+  for (const auto& [name, given] : {std::pair("--ranks", options.run.ranks.has_value()),
+                                    std::pair("--microbatches", options.run.microbatches.has_value()),
+                                    std::pair("--schedule", options.run.schedule.has_value()),
+                                    std::pair("--recompute", options.run.recompute.has_value()),
+                                    std::pair("--vary", options.vary.has_value()),
+                                    std::pair("--objective", options.objective.has_value()),
+                                    std::pair("--pareto", options.pareto.has_value())})
+    if (given)
+      throw InputError(
+          Where{name},
+          fmt::format("{} is for plans of a pipeline, and --gpus is there; leave one of them out", name));
+  for (const auto& [name, key, given] :
+       {std::tuple("--tp", "tp", options.run.tp.has_value()),
+        std::tuple("--cp", "cp", options.run.cp.has_value()),
+        std::tuple("--ep", "ep", options.run.ep.has_value()),
+        std::tuple("--dp", "dp", options.run.dp.has_value()),
+        std::tuple("--zero", "zero", options.run.zero.has_value()),
+        std::tuple("--chunks", "chunks", options.run.chunks.has_value()),
+        std::tuple("--micro-batch", "micro_batch", options.run.micro_batch.has_value())})
+    if (given)
+      throw InputError(Where{name},
+                       fmt::format("--gpus finds {} out; to have it fixed give --fix {}=N", key, key));
+}
+
+/// Throws InputError where MODEL is none, or is a configuration.
+void require_model(const std::string& name) {
+  if (name.empty())
+    throw InputError(Where{"--gpus"},
+                     "layouts are of a model; name one: pipeloom plan llama3-70b --hardware h100 --gpus 512 "
+                     "--global-batch 1024");
+  std::error_code unknown;
+  if (std::filesystem::path(name).extension() != ".json" || !std::filesystem::is_regular_file(name, unknown))
+    return;
+  const io::Document file = io::Document::parse(io::read_file(name), name);
+  if (!file.root().keys().empty() && is_configuration(file.root()))
+    throw InputError(Where{"MODEL"},
+                     fmt::format("{} is a configuration, whose ranks are there; give --gpus a model, and its "
+                                 "other keys by --set",
+                                 shortened(name, 200)));
+}
+
+/// The workload of a plan of layouts: a model on one device, whose batch is one replica's.
+io::Config layouts_workload(const PlanCommand& options) {
+  ModelOptions run = options.run;
+  require_model(run.model);
+  run.ranks = "1";
+  run.microbatches = run.global_batch;
+  if (!run.global_batch)
+    throw InputError(Where{"--gpus"}, "layouts need the samples of a step; add --global-batch SAMPLES");
+  ModelDocument made = document_of(run, {});
+  return io::read_run_config(made.document.root());
+}
+
+ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
+  using Clock = std::chrono::steady_clock;
+  require_layout_options(options);
+  study::LayoutOptions asked;
+  asked.devices = parse_count("--gpus", *options.gpus, 1, 1 << 20);
+  asked.fixed = fixed_of(options.fix);
+  if (options.max_cp) asked.max_context = parse_count("--max-cp", *options.max_cp, 1, kMaxIndex);
+  if (options.target && *options.target != "any") asked.target = &study::target_named(*options.target);
+  asked.headroom = share_of(options.headroom);
+  asked.top = options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000)) : 5;
+  if (options.budget) asked.seconds = seconds_of(options.budget);
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  asked.threads = options.threads ? parse_count("--jobs", *options.threads, 1, 1024) : cores;
+  ProgressLine line(!options.output.quiet);
+  asked.progress = [&](const std::string& doing) {
+    if (line.is_on()) line.show(doing);
+    return !interrupt.flag().load();
+  };
+  const Clock::time_point begin = Clock::now();
+  const study::LayoutPlan plan = study::make_layouts(layouts_workload(options), asked);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const std::vector<study::PlanCandidate>& rows = plan.plan.candidates;
+  if (options.schedule_out && !rows.empty()) write_winner(options, rows.front());
+  print_answer(
+      options.print, options.output,
+      [&] { return study::layouts_json(plan, options.include.has_value(), seconds); },
+      [&] {
+        const Screen screen = options.output.screen();
+        study::page::Page out = study::layouts_page(plan, seconds);
+        if (rows.empty()) return out;
+        if (options.chart)
+          out.sections.push_back(
+              {"chart", "", {chart_of_letters(rows.front().run_of_all().timeline, options.print, screen)}});
+        out.sections.push_back(study::paste_section(rows.front(), plan.plan.to_run, screen.width));
+        return out;
+      });
+  if (!rows.empty()) return ExitCode::Ok;
+  say("error: no layout fits; more devices, a smaller --seq or --headroom may help\n");
+  return ExitCode::AnswerIsNo;
+}
+
 ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {
   if (options.include) require_choice("--include", *options.include, {"orders"});
   options.print.require_free_file();
   if (options.schedule_out) require_free(*options.schedule_out, options.print.force);
+  if (options.gpus) return run_layouts(options, interrupt);
+  if (options.fix || options.max_cp)
+    throw InputError(Where{options.fix ? "--fix" : "--max-cp"}, "it is for plans of layouts; add --gpus N");
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
   if (options.pareto) require_free(*options.pareto, options.print.force);
   const Asked given = workload_of(options);

@@ -71,6 +71,21 @@ def test_plan_of_a_model() -> None:
     assert plan.best.run().step_time == pytest.approx(plan.best.step_time)
 
 
+def test_plan_of_layouts() -> None:
+    found = pl.plan("llama3-8b", hardware="h100", gpus=8, global_batch=32, seq=4096, target="megatron", fix={"micro_batch": 1}, max_cp=2, top=3)
+    assert len(found.candidates) == 3
+    for row in found.candidates:
+        layout = row["layout"]
+        assert layout["tp"] * layout["cp"] * layout["pp"] * layout["dp"] == 8
+        assert layout["micro_batch"] == 1 and layout["cp"] <= 2
+        assert layout["microbatches"] * layout["dp"] == 32
+        assert 0 < row["mfu"] < 1 and sum(row["exposed"].values()) < 1
+    assert found["space"]["points"] >= found["space"]["simulated"] > 0
+    assert found.best.run().step_time == pytest.approx(found.best.step_time)
+    with pytest.raises(pl.InputError, match="--fix"):
+        pl.plan("llama3-8b", hardware="h100", gpus=8, global_batch=32, fix={"tp": 3})
+
+
 def test_plan_without_an_answer_is_empty() -> None:
     plan = pl.plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "memory": {"static_bytes": 5}}, limit=4, budget=0.1)
     assert plan.candidates == [] and plan.rejected

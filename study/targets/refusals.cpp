@@ -139,16 +139,8 @@ std::string recompute_refusal(const Target& target, const Deployment& deployment
 
 }  // namespace
 
-std::string model_refusal(const Target& target, const Deployment& deployment) {
-  const int stages = deployment.order->stages();
-  if (target.stage_a_microbatch && deployment.order->microbatches() < stages)
-    return fmt::format("{} makes at least one microbatch for each stage: {}, not {}", target.title, stages,
-                       deployment.order->microbatches());
-  if (deployment.model == nullptr) return "";
-  const model::Model& model = *deployment.model;
-  const model::Split& split = deployment.split;
-  const bool pipelined = deployment.order->ranks() > 1;
-  if (!target.has_mtp && model.mtp > 0 && pipelined)
+std::string split_refusal(const Target& target, const model::Model& model, const model::Split& split) {
+  if (!target.has_mtp && model.mtp > 0 && split.pipeline > 1)
     return fmt::format("{} has no pipeline for layers of multi-token prediction", target.title);
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
@@ -160,6 +152,14 @@ std::string model_refusal(const Target& target, const Deployment& deployment) {
     return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",
                        target.title, target.most_zero, split.zero);
   return "";
+}
+
+std::string model_refusal(const Target& target, const Deployment& deployment) {
+  const int stages = deployment.order->stages();
+  if (target.stage_a_microbatch && deployment.order->microbatches() < stages)
+    return fmt::format("{} makes at least one microbatch for each stage: {}, not {}", target.title, stages,
+                       deployment.order->microbatches());
+  return deployment.model == nullptr ? "" : split_refusal(target, *deployment.model, deployment.split);
 }
 
 std::string options_refusal(const Target& target, const Deployment& deployment) {

@@ -12,6 +12,9 @@ namespace pipeloom::study {
 
 // Each is one line, "" where nothing is to be said.
 
+/// Refusals of the model's parallel split, whatever the order.
+[[nodiscard]] std::string split_refusal(const Target& target, const model::Model& model,
+                                        const model::Split& split);
 /// Refusals of the model and its parallel split.
 [[nodiscard]] std::string model_refusal(const Target& target, const Deployment& deployment);
 /// Refusals of recomputation and copies to the host.

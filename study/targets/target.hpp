@@ -66,10 +66,11 @@ struct Target {
       false;  ///< tp must divide the number of key/value heads; else it may be a multiple of it too
   bool ties_weights =
       true;  ///< embedding and head may share weights though they are on different ranks; else they have to be configured apart
-  bool has_mtp = true;     ///< layers for multi-token prediction go through a pipeline
-  bool has_mamba = true;   ///< state-space layers
-  bool has_towers = true;  ///< encoders in front of the decoder
-  int most_zero = 3;       ///< the highest level of ZeRO that it is told beside a pipeline
+  bool has_mtp = true;          ///< layers for multi-token prediction go through a pipeline
+  bool has_mamba = true;        ///< state-space layers
+  bool has_towers = true;       ///< encoders in front of the decoder
+  int most_zero = 3;            ///< the highest level of ZeRO that it is told beside a pipeline
+  bool shards_weights = false;  ///< data ranks share out weights (FSDP) or nothing
   /// Equal parts of a sequence that each of several context ranks has.
   int context_parts = 1;
   bool tensor_splits_parts = false;   ///< tp divides the tokens of each of these parts

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/number_text.hpp"
@@ -59,6 +61,17 @@ std::string devices_line(const estimate::Setting& setting, const TrainingTerms& 
                            split.data, split.context, split.expert, split.zero);
 }
 
+/// The keys of costs.hidden.
+constexpr std::array<std::pair<std::string_view, model::Group>, model::kGroups> kHiddenKeys = {
+    {{"tp", model::Group::Tensor},
+     {"cp", model::Group::Context},
+     {"ep", model::Group::Expert},
+     {"dp", model::Group::Data}}};
+
+double hidden_of(const estimate::Setting& setting, model::Group group) {
+  return setting.hidden[static_cast<std::size_t>(group)];
+}
+
 std::string batch_line(const io::Config& workload, const estimate::Setting& setting) {
   const cost::ModelSpec& spec = workload.costs.model;
   std::string out =
@@ -68,7 +81,7 @@ std::string batch_line(const io::Config& workload, const estimate::Setting& sett
   if (setting.split.sequence > 0)
     out += fmt::format(", {} a sample", counted(setting.split.sequence, "token"));
   if (const std::string precision = precision_of(setting); !precision.empty()) out += "; " + precision;
-  return out + fmt::format("; {} of exchanges hidden", short_percent(setting.hidden_collectives));
+  return out + "; " + hidden_text(setting);
 }
 
 std::string shape_line(const io::Config& workload) {
@@ -88,22 +101,6 @@ std::string room_text(const Plan& plan, Bytes bytes) {
   if (plan.activation > 0)
     return fmt::format("{:.4g} activations", static_cast<double>(bytes) / plan.activation);
   return short_bytes_text(bytes);
-}
-
-std::string room_line(const Plan& plan) {
-  const Room& room = plan.room;
-  std::string held = room.usable ? "a rank may hold " + room_text(plan, *room.usable) : "";
-  if (!room.device) return held;
-  std::string kept = fmt::format("{} of {} stay free for the allocator and NCCL (--headroom)",
-                                 short_percent(room.headroom), room_text(plan, *room.device));
-  if (!room.usable) return kept;
-  return held + (room.limit == room.usable ? ", the limit; " : "; ") + kept;
-}
-
-std::string accuracy_line(const estimate::Setting& setting) {
-  if (setting.model->profile) return "times are of a measured layer profile";
-  return fmt::format("such estimates came {} (docs/accuracy.md)",
-                     accuracy_on(setting.hardware->name, has_experts(*setting.model)));
 }
 
 template <class Number>
@@ -129,12 +126,43 @@ void write_model(io::JsonWriter& out, const io::Config& workload, const ModelRun
       .member("seq", split.sequence)
       .member("micro_batch", workload.costs.model.micro_batch);
   out.member("global_batch", batch_of(workload)).member("precision", precision_of(setting));
-  out.key("hidden_collectives").number(setting.hidden_collectives);
+  out.key("hidden_collectives").number(hidden_of(setting, model::Group::Tensor)).key("hidden").object();
+  for (const auto& [key, group] : kHiddenKeys) out.key(key).number(hidden_of(setting, group));
+  out.close();
   out.member("accuracy",
              setting.model->profile ? "" : accuracy_on(setting.hardware->name, has_experts(*setting.model)));
 }
 
 }  // namespace
+
+std::string hidden_text(const estimate::Setting& setting) {
+  const double tensor = hidden_of(setting, model::Group::Tensor);
+  const bool is_one = hidden_of(setting, model::Group::Context) == tensor &&
+                      hidden_of(setting, model::Group::Expert) == tensor &&
+                      hidden_of(setting, model::Group::Data) == 0;
+  if (is_one) return short_percent(tensor) + " of exchanges hidden";
+  std::string out;
+  for (const auto& [key, group] : kHiddenKeys)
+    out +=
+        fmt::format("{}{} of {}'s", out.empty() ? "" : ", ", short_percent(hidden_of(setting, group)), key);
+  return out + " exchanges hidden";
+}
+
+std::string room_line(const Plan& plan) {
+  const Room& room = plan.room;
+  std::string held = room.usable ? "a rank may hold " + room_text(plan, *room.usable) : "";
+  if (!room.device) return held;
+  std::string kept = fmt::format("{} of {} stay free for the allocator and NCCL (--headroom)",
+                                 short_percent(room.headroom), room_text(plan, *room.device));
+  if (!room.usable) return kept;
+  return held + (room.limit == room.usable ? ", the limit; " : "; ") + kept;
+}
+
+std::string accuracy_line(const estimate::Setting& setting) {
+  if (setting.model->profile) return "times are of a measured layer profile";
+  return fmt::format("such estimates came {} (docs/accuracy.md)",
+                     accuracy_on(setting.hardware->name, has_experts(*setting.model)));
+}
 
 std::vector<std::string> fact_lines(const Plan& plan) {
   std::vector<std::string> out;

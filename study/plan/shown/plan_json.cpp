@@ -41,7 +41,10 @@ void write_config(io::JsonWriter& out, const io::Config& config) {
   out.close();
 }
 
-void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool orders) {
+using MoreMembers = std::function<void(io::JsonWriter& out)>;
+
+void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool orders,
+                     const MoreMembers& more = {}) {
   const TimeUnit unit = candidate.run.timeline.unit;
   out.object()
       .member("name", candidate.name)
@@ -71,6 +74,7 @@ void write_candidate(io::JsonWriter& out, const PlanCandidate& candidate, bool o
       .ticks(candidate.bound.value, unit)
       .member("bound", candidate.bound.name);
   out.key("gap").number(candidate.gap).member("proven", candidate.proven);
+  if (more) more(out.line(kIndent));
   write_config(out, candidate.config);
   if (orders) write_orders(out, *candidate.queues());
   out.close(4);
@@ -101,7 +105,7 @@ void write_lists(io::JsonWriter& out, const Plan& plan) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
+std::string plan_json(const Plan& plan, std::size_t top, bool orders, const PlanMembers& more) {
   std::ostringstream text;
   {
     io::TextWriter writer(text);
@@ -127,9 +131,12 @@ std::string plan_json(const Plan& plan, std::size_t top, bool orders) {
     out.line(2).key("candidates").array();
     for (std::size_t i = 0; i < std::min(top, plan.candidates.size()); ++i) {
       out.line(4);
-      write_candidate(out, plan.candidates[i], orders);
+      const MoreMembers of_this =
+          more.of_candidate ? MoreMembers([&, i](auto& to) { more.of_candidate(to, i); }) : MoreMembers();
+      write_candidate(out, plan.candidates[i], orders, of_this);
     }
     out.close(2);
+    if (more.of_plan) more.of_plan(out.line(2));
     write_lists(out, plan);
     write_to_run(out, plan.to_run);
     write_not_taken(out, plan.not_taken);

@@ -2,9 +2,11 @@
 
 // A plan as JSON and as a page: what `pipeloom plan` prints.
 
+#include <functional>
 #include <span>
 #include <string>
 
+#include "sim/io/json/json_writer.hpp"
 #include "study/document/document.hpp"
 #include "study/plan/plan.hpp"
 #include "study/targets/verdict.hpp"
@@ -16,8 +18,15 @@ struct PlanStyle {
   bool everything = false;  ///< every rejected schedule, not only those over the limit
 };
 
+/// Members that a plan's JSON has in addition; either may be empty.
+struct PlanMembers {
+  std::function<void(io::JsonWriter& out, std::size_t candidate)> of_candidate = {};
+  std::function<void(io::JsonWriter& out)> of_plan = {};
+};
+
 /// Ends in a newline; keys as the schema `plan` says. `orders`: the queues of the candidates too.
-[[nodiscard]] std::string plan_json(const Plan& plan, std::size_t top, bool orders);
+[[nodiscard]] std::string plan_json(const Plan& plan, std::size_t top, bool orders,
+                                    const PlanMembers& more = {});
 
 /// The table of candidates, those that lost and why, what would help.
 [[nodiscard]] page::Page plan_page(const Plan& plan, const PlanStyle& style);
