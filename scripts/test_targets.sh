@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Tests plans with the frameworks that they are for: every block to paste of a grid goes through the argument checks, the
 # constructors, the stage builders and the order generators of Megatron-core, PyTorch, torchtitan and AReaL, and the result is compared
-# with the plan op by op. Before that the frameworks' verdicts and orders are compared with those recorded in tests/golden/targets.
+# with the plan op by op. So does every row of a grid of whole layouts (`plan MODEL --gpus N`), with the models that the frameworks have
+# themselves. Before that the frameworks' verdicts and orders are compared with those recorded in tests/golden/targets.
 #
 #   scripts/test_targets.sh [--record | --only TEXT] [FOLDER]        default build/targets
 #
 # --record writes tests/golden/targets anew instead of comparing. --only TEXT runs blocks alone, those of workloads whose name contains TEXT:
-# "megatron", "model p8", "searched", "models hybrid". Not part of the test suite: it downloads about 5 GB into a virtual
-# environment of its own in FOLDER and takes some thirty minutes; no GPU is needed, packages that only a training run needs are replaced
+# "megatron", "model p8", "searched", "models hybrid", "llama3-70b h100 x64". Not part of the test suite: it downloads about 5 GB into a virtual
+# environment of its own in FOLDER and takes some forty minutes; no GPU is needed, packages that only a training run needs are replaced
 # (tests/targets/real/replaced.py). PIPELOOM_PRESET chooses the build: dev (the default). PIPELOOM_TARGETS_PYTHON names a Python that has
 # the packages already. Exits with 1 if a block is refused, runs another order, or holds more than planned.
 set -euo pipefail
@@ -66,9 +67,11 @@ for framework in $frameworks; do
   fi
 done
 
-verdicts=$folder/plans.json
+verdicts=$folder
 if [ -n "$record" ]; then
-  verdicts=$golden/plans.json
+  verdicts=$golden
 fi
-"$python" -W ignore "$tools/plans.py" "$pipeloom" "$folder/plans" "${plans[@]}" --record "$verdicts" 2>"$folder/plans.log" || failed=1
+for kind in plans layouts; do
+  "$python" -W ignore "$tools/$kind.py" "$pipeloom" "$folder/$kind" "${plans[@]}" --record "$verdicts/$kind.json" 2>"$folder/$kind.log" || failed=1
+done
 exit $failed

@@ -21,6 +21,11 @@ bool has_projector(const Layer& layer) {
   return !layer.behind.empty();
 }
 
+bool has_experts(const Model& model) {
+  return std::any_of(model.kinds.begin(), model.kinds.end(),
+                     [](const Layer& layer) { return layer.experts.has_value(); });
+}
+
 int encoder_layers(const Model& model) {
   return static_cast<int>(std::ranges::count_if(model.layers, [&](char letter) {
     const Layer* const layer = model.find(letter);

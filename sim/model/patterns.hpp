@@ -15,6 +15,9 @@ namespace pipeloom::model {
 /// Layers of encoders (vision, sound), which come first in Model::layers.
 [[nodiscard]] int encoder_layers(const Model& model);
 
+/// True if some layer routes tokens to experts.
+[[nodiscard]] bool has_experts(const Model& model);
+
 /// Whether some decoder layer is no whole transformer layer: a mixer or a feed-forward part alone, or a state-space layer. Frameworks then say the
 /// order of layers as a pattern of letters.
 [[nodiscard]] bool is_hybrid(const Model& model);

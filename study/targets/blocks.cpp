@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/io/json/json_text.hpp"
+#include "study/targets/refusals.hpp"
 
 namespace pipeloom::study {
 
@@ -28,7 +29,7 @@ std::string file_need(const Taken& taken) {
 std::string sharding_need(const Taken& taken) {
   const model::Split& split = taken.deployment.split;
   const bool replicas = taken.target.block == Block::Torchtitan && split.zero == 0;  // it is told replicas
-  if (split.data == 1 || split.zero == 3 || replicas) return "";
+  if (!has_replicas(split) || split.zero == 3 || replicas) return "";
   return fmt::format(
       "{} shares out weights, gradients and optimizer states over the data ranks (FSDP); the numbers "
       "are of ZeRO {}",

@@ -9,6 +9,7 @@
 #include "sim/io/config/config.hpp"
 #include "sim/kinds.hpp"
 #include "sim/model/patterns.hpp"
+#include "sim/model/shares.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -30,6 +31,36 @@ bool shares_heads(const model::Attention& attention, int tensor, int context) {
   return context % keys == 0 && attention.heads / attention.kv_heads % (context / keys) == 0;
 }
 
+/// Traits of attention that the exchange of context ranks depends on.
+struct ContextTraits {
+  bool windows = false;
+  bool scores = false;       ///< learned, in the softmax
+  bool shares_heads = true;  ///< every layer's heads are shared out over tp x cp ranks
+};
+
+ContextTraits context_traits(const model::Model& model, const model::Split& split) {
+  ContextTraits out;
+  for (const model::Layer& layer : model.kinds) {
+    if (!layer.attention || layer.hidden != 0) continue;
+    const model::Attention& attention = *layer.attention;
+    out.windows = out.windows || attention.window > 0;
+    out.scores = out.scores || attention.sinks;
+    const std::int64_t kv_heads = model::worked_kv_heads(attention.kv_heads, split);
+    out.shares_heads = out.shares_heads && model::shares_heads(attention.heads, kv_heads, split);
+  }
+  return out;
+}
+
+std::string scores_refusal(const Target& target, const model::Model& model, const model::Split& split) {
+  if (!target.context_rings || split.context == 1) return "";
+  const ContextTraits traits = context_traits(model, split);
+  if (!traits.scores || traits.shares_heads) return "";
+  return fmt::format(
+      "{} shares heads out over context ranks where the softmax has learned scores, and tp x cp, {} x {}, "
+      "does not divide them",
+      target.title, split.tensor, split.context);
+}
+
 std::string heads_refusal(const Target& target, const model::Model& model, const model::Split& split) {
   if (const auto heads = undivided_kv_heads(model, split.tensor); target.tensor_splits_kv_heads && heads != 0)
     return fmt::format("{} wants tp to divide the key/value heads: {}, and tp is {}", target.title, heads,
@@ -47,9 +78,25 @@ std::string heads_refusal(const Target& target, const model::Model& model, const
 std::string sequence_refusal(const Target& target, const model::Split& split) {
   if (split.context == 1) return "";
   const int parts = target.context_parts * split.context * (target.tensor_splits_parts ? split.tensor : 1);
-  if (split.sequence % parts == 0) return "";
-  return fmt::format("{} cuts the {} tokens of a sample into {} equal parts; take a multiple of {}",
-                     target.title, split.sequence, parts, parts);
+  if (split.sequence % parts != 0)
+    return fmt::format("{} cuts the {} tokens of a sample into {} equal parts; take a multiple of {}",
+                       target.title, split.sequence, parts, parts);
+  const int blocks = target.context_tokens * split.context;
+  if (split.sequence % blocks != 0)
+    return fmt::format(
+        "{} gives each of {} context ranks whole blocks of {} tokens, and a sample has {}; take a "
+        "multiple of {}",
+        target.title, split.context, target.context_tokens, split.sequence, blocks);
+  return "";
+}
+
+std::string mtp_refusal(const Target& target, const model::Model& model, const model::Split& split) {
+  if (target.has_mtp || model.mtp == 0) return "";
+  if (split.pipeline > 1)
+    return fmt::format("{} has no pipeline for layers of multi-token prediction", target.title);
+  if (split.context > 1)
+    return fmt::format("{} has no context ranks for layers of multi-token prediction", target.title);
+  return "";
 }
 
 std::string experts_refusal(const Target& target, const model::Split& split) {
@@ -137,18 +184,44 @@ std::string recompute_refusal(const Target& target, const Deployment& deployment
   return "";
 }
 
+/// Megatron-core's mesh of experts has etp x ep ranks where all else has tp x cp, and both must have the same pipelines (megatron/core/parallel_state.py,
+/// initialize_model_parallel()). In dense models etp is tp.
+bool has_equal_meshes(const model::Model& model, const model::Split& split) {
+  return model::has_experts(model) ? split.expert == split.tensor * split.context : split.context == 1;
+}
+
+std::string order_refusal(const Target& target, const model::Model& model, const model::Split& split) {
+  if (split.order == DeviceOrder::PipelineLast || target.block == Block::Python) return "";
+  if (split.order == DeviceOrder::PipelineFirst || target.block != Block::Megatron)
+    return fmt::format("{} cannot be told costs.order {}", target.title,
+                       kDeviceOrders[static_cast<std::size_t>(split.order)]);
+  if (has_equal_meshes(model, split)) return "";
+  return fmt::format(
+      "{} takes --use-tp-pp-dp-mapping where ep is tp x cp, in dense models where cp is 1; here tp is {}, cp "
+      "{} and ep {}",
+      target.title, split.tensor, split.context, split.expert);
+}
+
 }  // namespace
 
+std::string_view exchange_instead_of_ring(const model::Model& model, const model::Split& split) {
+  if (split.context == 1) return "";
+  const ContextTraits traits = context_traits(model, split);
+  if (!traits.windows && !traits.scores) return "";
+  return traits.shares_heads ? "a2a" : "all_gather";
+}
+
 std::string split_refusal(const Target& target, const model::Model& model, const model::Split& split) {
-  if (!target.has_mtp && model.mtp > 0 && split.pipeline > 1)
-    return fmt::format("{} has no pipeline for layers of multi-token prediction", target.title);
+  if (const std::string refusal = order_refusal(target, model, split); !refusal.empty()) return refusal;
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
-  for (const std::string& refusal : {family_refusal(target, model), heads_refusal(target, model, split),
-                                     sequence_refusal(target, split), experts_refusal(target, split)})
+  for (const std::string& refusal :
+       {mtp_refusal(target, model, split), family_refusal(target, model), heads_refusal(target, model, split),
+        scores_refusal(target, model, split), sequence_refusal(target, split),
+        experts_refusal(target, split)})
     if (!refusal.empty()) return refusal;
-  if (split.data > 1 && split.zero > target.most_zero)
+  if (split.pipeline > 1 && has_replicas(split) && split.zero > target.most_zero)
     return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",
                        target.title, target.most_zero, split.zero);
   return "";

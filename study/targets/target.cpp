@@ -49,6 +49,11 @@ constexpr std::array<OwnOrder, 3> kMegatronOrders = {{
     {"--overlap-moe-expert-parallel-comm", "megatron-combined-1f1b", 2, kAnyChunks},
 }};
 
+// torch/distributed/tensor/experimental/_context_parallel/_attention.py, create_cp_block_mask():
+// FlexAttention's blocks of queries, of which a rank has whole ones. It is the one attention that torchtitan
+// shares out over context ranks (distributed/full_dtensor.py, validate_config()).
+constexpr int kMaskBlock = 128;
+
 constexpr Target torch_release(std::string_view release) {
   return {.name = "torch",
           .package = "torch",
@@ -66,8 +71,8 @@ constexpr std::array<Target, 8> kTargets = {{
      .package = "torchtitan",
      .release = "0.3.0",
      .title = "torchtitan",
-     .source =
-         "torchtitan/distributed/pipeline_parallel.py, torchtitan/config/configs.py, torchtitan/trainer.py",
+     .source = "torchtitan/distributed/pipeline_parallel.py, torchtitan/distributed/full_dtensor.py, "
+               "torchtitan/models/deepseek_v3/mtp.py, torchtitan/config/configs.py, torchtitan/trainer.py",
      .orders = kTorchtitanClasses,
      .files = FilePlacements::LoopsAndVs,
      .layers = LayerWords::Modules,
@@ -80,6 +85,7 @@ constexpr std::array<Target, 8> kTargets = {{
      .has_mamba = false,
      .shards_weights = true,
      .context_parts = 2,
+     .context_tokens = kMaskBlock,
      .tensor_splits_parts = true,
      .experts_within_shards = true},
     {.name = "areal",
@@ -115,7 +121,8 @@ constexpr std::array<Target, 8> kTargets = {{
      .recompute = RecomputeWords::Modules,
      .block = Block::Megatron,
      .most_zero = 1,
-     .context_parts = 2},
+     .context_parts = 2,
+     .context_rings = true},
     torch_release("2.14"),
     torch_release("2.13"),
     torch_release("2.10"),

@@ -66,16 +66,18 @@ struct Target {
       false;  ///< tp must divide the number of key/value heads; else it may be a multiple of it too
   bool ties_weights =
       true;  ///< embedding and head may share weights though they are on different ranks; else they have to be configured apart
-  bool has_mtp = true;          ///< layers for multi-token prediction go through a pipeline
-  bool has_mamba = true;        ///< state-space layers
+  bool has_mtp = true;    ///< layers for multi-token prediction go through a pipeline, and over context ranks
+  bool has_mamba = true;  ///< state-space layers
   bool has_towers = true;       ///< encoders in front of the decoder
   int most_zero = 3;            ///< the highest level of ZeRO that it is told beside a pipeline
   bool shards_weights = false;  ///< data ranks share out weights (FSDP) or nothing
   /// Equal parts of a sequence that each of several context ranks has.
   int context_parts = 1;
+  int context_tokens = 1;             ///< the tokens of each of several context ranks are a multiple of this
   bool tensor_splits_parts = false;   ///< tp divides the tokens of each of these parts
   bool context_splits_heads = false;  ///< cp ranks share attention heads out, after tp
-  bool experts_span_tensor = false;   ///< ep is a multiple of cp x tp, or 1
+  bool context_rings = false;  ///< cp ranks pass keys and values around unless they are told another exchange
+  bool experts_span_tensor = false;  ///< ep is a multiple of cp x tp, or 1
   bool experts_within_shards =
       false;  ///< ep divides tp x cp x the data ranks that weights are shared out over
   std::span<const std::string_view> families =

@@ -106,6 +106,12 @@ ToRun torchtitan_block(const Taken& taken) {
         fmt::format("{} deals the stages out, and orders nothing: the file does", dealing_class(taken)));
   if (const std::string need = file_need(taken); !need.empty()) out.needs.push_back(need);
   if (taken.splits_backward()) out.needs.push_back(compile_need(taken));
+  // distributed/full_dtensor.py, validate_config().
+  if (taken.deployment.split.context > 1)
+    out.needs.emplace_back(
+        "context ranks share out FlexAttention alone: where the configuration has another one, make its "
+        "model by "
+        "model_registry(.., attn_backend=\"flex\")");
   if (const std::string need = sharding_need(taken); !need.empty()) out.needs.push_back(need);
   if (const std::string need = tied_need(taken); !need.empty()) out.needs.push_back(need);
   if (taken.deployment.layers.empty())

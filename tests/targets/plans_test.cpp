@@ -1,4 +1,5 @@
-// Blocks that the frameworks themselves ran (tests/golden/targets/plans.json): the same plans give the same blocks and orders here.
+// Blocks that the frameworks themselves ran (tests/golden/targets/plans.json, layouts.json): the same plans give the same blocks and orders
+// here.
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,8 +22,8 @@
 namespace pipeloom::plans_test {
 namespace {
 
-nlohmann::json cases() {
-  std::ifstream in(std::string(PIPELOOM_GOLDEN_DIR) + "/targets/plans.json");
+nlohmann::json cases_of(const std::string& file) {
+  std::ifstream in(std::string(PIPELOOM_GOLDEN_DIR) + "/targets/" + file);
   REQUIRE(in.good());
   return nlohmann::json::parse(in).at("cases");
 }
@@ -66,26 +67,31 @@ study::Deployment deployed(const nlohmann::json& one) {
   return out;
 }
 
+/// The block and the order of one case are those that its plan gives.
+void compare(const nlohmann::json& one) {
+  INFO(one.dump()
+       << "\nwhere a block was changed, scripts/test_targets.sh --record gives it to the framework");
+  CHECK(one["verdict"] == "runs");
+  const study::Deployment deployment = deployed(one);
+  const study::TargetVerdict verdict =
+      study::verdict_of(study::target_named(one["target"].get<std::string>()), deployment);
+  REQUIRE(verdict.taken());
+  CHECK(verdict.own_layers.empty());
+  CHECK(digest_of(verdict.to_run.text) == one["text"].get<std::string>());
+  if (!deployment.order->is_extended())
+    CHECK(digest_of(text_of(*deployment.order)) == one["order"].get<std::string>());
+}
+
 }  // namespace
 
 TEST_CASE("every block that a framework ran is the one that its plan gives, and so is the order") {
   std::map<std::string, int> compared;
   int searched = 0;
-  for (const nlohmann::json& one : cases()) {
-    INFO(one.dump()
-         << "\nwhere a block was changed, scripts/test_targets.sh --record gives it to the framework");
-    CHECK(one["verdict"] == "runs");
+  for (const nlohmann::json& one : cases_of("plans.json")) {
     const bool is_searched = one["config"]["schedule"] == io::kCustomSchedule;
     if (is_searched && !one.contains("rows")) continue;  // too long an order to be kept
-    const study::Deployment deployment = deployed(one);
-    const std::string target = one["target"];
-    const study::TargetVerdict verdict = study::verdict_of(study::target_named(target), deployment);
-    REQUIRE(verdict.taken());
-    CHECK(verdict.own_layers.empty());
-    CHECK(digest_of(verdict.to_run.text) == one["text"].get<std::string>());
-    if (!deployment.order->is_extended())
-      CHECK(digest_of(text_of(*deployment.order)) == one["order"].get<std::string>());
-    ++compared[target];
+    compare(one);
+    ++compared[one["target"].get<std::string>()];
     searched += is_searched ? 1 : 0;
   }
   // 51 sizes of costs alone, 51 of a model; AReaL runs no step of fewer microbatches than ranks, and searched orders come on top.
@@ -94,6 +100,16 @@ TEST_CASE("every block that a framework ran is the one that its plan gives, and 
   CHECK(compared["torch-2.15"] > 51);
   CHECK(compared["torchtitan-0.3.0"] > 51);
   CHECK(searched >= 40);
+}
+
+TEST_CASE("every row of a plan of whole layouts has the block that its framework ran") {
+  std::map<std::string, int> compared;
+  for (const nlohmann::json& one : cases_of("layouts.json")) {
+    compare(one);
+    ++compared[one["target"].get<std::string>()];
+  }
+  CHECK(compared["megatron-core-0.19.2"] >= 100);
+  CHECK(compared["torchtitan-0.3.0"] >= 80);
 }
 
 }  // namespace pipeloom::plans_test

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/number_text.hpp"
+#include "sim/model/patterns.hpp"
 #include "study/estimate/accuracy.hpp"
 #include "study/run/training.hpp"
 #include "study/text/numbers.hpp"
@@ -22,11 +23,6 @@ const ModelRun* model_run(const Plan& plan) {
   if (plan.baseline) return of(*plan.baseline);
   if (!plan.candidates.empty()) return of(plan.candidates.front());
   return plan.over.empty() ? nullptr : of(plan.over.front());
-}
-
-bool has_experts(const model::Model& model) {
-  return std::ranges::any_of(model.kinds,
-                             [](const model::Layer& layer) { return layer.experts.has_value(); });
 }
 
 std::string precision_of(const estimate::Setting& setting) {
@@ -129,8 +125,9 @@ void write_model(io::JsonWriter& out, const io::Config& workload, const ModelRun
   out.key("hidden_collectives").number(hidden_of(setting, model::Group::Tensor)).key("hidden").object();
   for (const auto& [key, group] : kHiddenKeys) out.key(key).number(hidden_of(setting, group));
   out.close();
-  out.member("accuracy",
-             setting.model->profile ? "" : accuracy_on(setting.hardware->name, has_experts(*setting.model)));
+  out.member("accuracy", setting.model->profile
+                             ? ""
+                             : accuracy_on(setting.hardware->name, model::has_experts(*setting.model)));
 }
 
 }  // namespace
@@ -161,7 +158,7 @@ std::string room_line(const Plan& plan) {
 std::string accuracy_line(const estimate::Setting& setting) {
   if (setting.model->profile) return "times are of a measured layer profile";
   return fmt::format("such estimates came {} (docs/accuracy.md)",
-                     accuracy_on(setting.hardware->name, has_experts(*setting.model)));
+                     accuracy_on(setting.hardware->name, model::has_experts(*setting.model)));
 }
 
 std::vector<std::string> fact_lines(const Plan& plan) {

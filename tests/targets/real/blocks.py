@@ -13,6 +13,7 @@ import yaml
 
 import archon
 import megatron_core
+import models
 import ranks
 import titan
 import torch_classes
@@ -51,7 +52,12 @@ def check_count(made, planned):
         raise OtherMicrobatches(f"{made} microbatches instead of {planned}")
 
 
-def run_torch(text, degree, microbatches, layers):
+def check_devices(made, workload):
+    if made != workload.devices:
+        raise ValueError(f"{made} devices instead of {workload.devices}")
+
+
+def run_torch(text, degree, microbatches, layers, workload):
     """The lines with what they leave to the user: modules without weights, one process that is each rank in turn."""
     rows, held = {}, {}
 
@@ -76,31 +82,43 @@ def run_torch(text, degree, microbatches, layers):
     return joined(rows, held, degree)
 
 
-def run_torchtitan(text, degree, microbatches, layers):
+def titan_config(text, own_config):
     """The lines in a function that returns a Trainer.Config, which torchtitan's own manager finds, parses and checks."""
-    from torchtitan.models.llama3.config_registry import llama3_debugmodel
-
     def pasted():
-        names = {"config": llama3_debugmodel()}
-        model = names["config"].model_spec.model
-        model.layers = model.layers[:1] * (sum(layers) if layers else LAYERS_A_RANK * degree)
+        names = {"config": own_config()}
         exec(text, names)  # pylint: disable=exec-used
         return names["config"]
 
     sys.modules["pasted"] = types.ModuleType("pasted")
     sys.modules["pasted"].pasted = pasted
-    config = titan.configured([], ["--module", "pasted", "--config", "pasted"])
+    return titan.configured([], ["--module", "pasted", "--config", "pasted"])
+
+
+def run_torchtitan(text, degree, microbatches, layers, workload):
+    """A small model with as many layers, or the model itself: then its first and its last stages are built and spread as well."""
+    own = titan.debug_model(sum(layers) if layers else LAYERS_A_RANK * degree)
+    if workload.model:
+        own = titan.own_model(*models.TORCHTITAN[workload.model], "context_parallel_degree = 1\n" not in text)
+    config = titan_config(text, own)
+    replicas = config.parallelism.data_parallel_replicate_degree * max(1, config.parallelism.data_parallel_shard_degree)
+    if workload.model:
+        check_devices(titan.world_of(config), workload)
+        stages = len(config.parallelism.module_fqns_per_model_part or [None] * degree)
+        for rank in sorted({0, degree - 1}):
+            with titan.without_messages(rank > 0 or stages * microbatches > titan.MOST_OPS):
+                titan.construct(config, rank)
+        config = titan.pipeline_alone(config)
     if degree == 1:  # it builds no schedule: one local batch after the other, until the global one is done
-        replicas = config.parallelism.data_parallel_replicate_degree * max(1, config.parallelism.data_parallel_shard_degree)
         check_count(config.training.global_batch_size // (config.training.local_batch_size * replicas), microbatches)
         return one_by_one(microbatches), [len(config.model_spec.model.layers)]
     check_count(config.training.local_batch_size // config.parallelism.pipeline_parallel_microbatch_size, microbatches)
-    rows, held, made = titan.orders(config, len(config.model_spec.model.layers))
+    with titan.without_messages(workload.model):
+        rows, held, made = titan.orders(config, len(config.model_spec.model.layers))
     check_count(made, microbatches)
     return rows, held
 
 
-def run_areal(text, degree, microbatches, layers):
+def run_areal(text, degree, microbatches, layers, workload):
     """The lines as YAML, into AReaL's own configuration classes."""
     config = archon.configured(yaml.safe_load(text)["actor"])
     rows, held, stages = archon.orders(config, microbatches, sum(layers) if layers else LAYERS_A_RANK * degree)
@@ -108,7 +126,7 @@ def run_areal(text, degree, microbatches, layers):
     return rows, held
 
 
-def run_megatron(text, degree, microbatches, layers):
+def run_megatron(text, degree, microbatches, layers, workload):
     """The words of a shell, through Megatron's parser, its checks and its configuration to its loops."""
     words = shlex.split(text)
     number = {words[i]: int(words[i + 1]) for i in range(len(words) - 1) if words[i + 1].isdigit()}
@@ -120,8 +138,12 @@ def run_megatron(text, degree, microbatches, layers):
     world = degree * batch // (number["--micro-batch-size"] * microbatches)
     for option in ("--tensor-model-parallel-size", "--context-parallel-size"):
         world *= number.get(option, 1)
+    if workload.model:
+        check_devices(world, workload)
     count = sum(layers) if layers else 2 * degree * number.get("--num-virtual-stages-per-pipeline-rank", 1)
     parsed = megatron_core.arguments(["--num-layers", str(count), *words], world)
+    if workload.model:
+        ranks.in_child(lambda: megatron_core.make_groups(parsed))
     check_count(megatron_core.microbatches_of(parsed), microbatches)
     config = megatron_core.config_of(parsed)
     rows = [megatron_core.order(config, microbatches, rank) for rank in range(degree)]
@@ -136,4 +158,4 @@ def run(target, text, folder, workload, layers):
     framework = target.rpartition("-")[0]
     told = f"{text} {shlex.join(workload.own)}" if framework == "megatron-core" else text
     with in_folder(folder), contextlib.redirect_stdout(io.StringIO()):  # frameworks log there
-        return RUN[framework](told, workload.ranks, workload.microbatches, layers)
+        return RUN[framework](told, workload.ranks, workload.microbatches, layers, workload)

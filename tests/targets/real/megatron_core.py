@@ -7,6 +7,7 @@ import types
 from unittest import mock
 
 import torch
+from megatron.core import parallel_state
 from megatron.core import recompute
 from megatron.core.enums import ModelType
 from megatron.core.models.hybrid.hybrid_layer_allocation import select_pipeline_segment
@@ -15,6 +16,7 @@ from megatron.core.transformer.enums import LayerType
 from megatron.core.transformer.transformer_block import get_num_layers_to_build
 from megatron.core.transformer.transformer_config import TransformerConfig
 from megatron.training import arguments as training_arguments
+from megatron.training.training import get_megatron_ddp_config
 
 import ranks
 
@@ -28,12 +30,19 @@ UNRELATED = ["--hidden-size", "256", "--num-attention-heads", "16", "--max-posit
 HOPPER = 9  # compute capability, of which it asks the GPU
 
 
-def arguments(words, world):
+def connections_of(words):
+    """The environment that the block's `needs` ask for: one connection a device, or as many as CUDA has where FSDP is told."""
+    return {} if "--use-megatron-fsdp" in words else {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+
+
+def arguments(words, world, environment=None):
     """The validated arguments. Raises what Megatron raises; its parser's SystemExit becomes a ValueError."""
     silent = io.StringIO()
+    told = {"RANK": "0", "WORLD_SIZE": str(world), **(connections_of(words) if environment is None else environment)}
     with mock.patch.object(sys, "argv", ["pretrain_gpt.py", *UNRELATED, *words]), \
-            mock.patch.dict(os.environ, {"RANK": "0", "WORLD_SIZE": str(world), "CUDA_DEVICE_MAX_CONNECTIONS": "1"}), \
+            mock.patch.dict(os.environ, told), \
             mock.patch.object(training_arguments, "get_device_arch_version", lambda: HOPPER), \
+            mock.patch.object(torch.cuda, "get_device_capability", lambda: (HOPPER, 0)), \
             contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
         try:
             parsed = training_arguments.parse_args()
@@ -47,6 +56,22 @@ def config_of(parsed):
     """The TransformerConfig that Megatron makes of validated arguments: checks layers, layout and chunks."""
     with contextlib.redirect_stdout(io.StringIO()):
         return training_arguments.core_transformer_config_from_args(parsed)
+
+
+def sharding_of(parsed):
+    """The strategy in the configuration that FSDP is made with."""
+    return get_megatron_ddp_config(parsed).data_parallel_sharding_strategy
+
+
+def make_groups(parsed):
+    """Its groups of tensor, context, expert, pipeline and data ranks. Raises what Megatron raises."""
+    degrees = {name: getattr(parsed, name) for name in ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
+                                                        "expert_model_parallel_size", "expert_tensor_parallel_size")}
+    with ranks.as_rank(0, parsed.world_size):
+        try:
+            parallel_state.initialize_model_parallel(**degrees, create_gloo_process_groups=False)
+        finally:
+            parallel_state.destroy_model_parallel()
 
 
 def microbatches_of(parsed):

@@ -32,7 +32,7 @@ TARGETS = ("torch-2.15", "torchtitan-0.3.0", "areal-1.0.4", "megatron-core-0.19.
 FILE_TARGETS = TARGETS[:2]  # that take an order from a file
 SIZES = [(p, m) for p in (2, 3, 4, 8) for m in range(2, 3 * p + 2)]
 SMALL = ["--budget", "0.3", "-j", "1"]
-DATE = "2026-11-28"
+DATE = "2026-11-30"
 ORDER = "order.csv"
 MOST_OPS = 300  # of an order that is recorded whole
 OPS = re.compile(r"\d+[FBIW]\d+|\(.*\)OVERLAP_F_B")
@@ -61,7 +61,8 @@ MODELS = (
     ("one rank", 1, 4, ["zb-1.5b", "--hardware", "h100", "--dp", "2", "--seq", "1024"], []),
 )
 
-Workload = collections.namedtuple("Workload", "kind name target ranks microbatches arguments own", defaults=([],))
+# `own`: what Megatron's arguments have to say of the model; `model`, `devices`: of a model that frameworks have themselves.
+Workload = collections.namedtuple("Workload", "kind name target ranks microbatches arguments own model devices", defaults=([], None, None))
 
 
 def costs_alone(p, m, costs, schedule="1f1b", **more):

@@ -13,7 +13,7 @@ replaced.install()
 
 import orders as texts  # noqa: E402
 
-DATE = "2026-11-28"
+DATE = "2026-11-30"
 RANKS = (2, 3, 4, 8)
 
 
@@ -85,6 +85,14 @@ def megatron_cases():
         yield {"cp": cp, "sequence": sequence, **split(words, 2 * cp)}
 
 
+    yield from sharding_cases()
+    for module, words in (("moe_act", ()), ("moe_act", ("--moe-grouped-gemm",)), ("layernorm", ()), ("mlp", ())):
+        told = ["--recompute-granularity", "selective", "--recompute-modules", module, *words]
+        yield {"arguments": " ".join(told), **taken(lambda: accept([*told, *EXPERTS], 8))}
+    for tp, cp in ((1, 1), (2, 1), (1, 2)):
+        for environment in ({}, {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}):
+            words = ["--tensor-model-parallel-size", str(tp), "--context-parallel-size", str(cp)]
+            yield {"tp": tp, "cp": cp, "environment": environment, **taken(lambda: accept(words, 4, environment))}
     for method in ("block", "uniform"):
         for layers in (4, 8):
             for number in (1, 2, 3, 7, 8, 9):
@@ -94,6 +102,43 @@ def megatron_cases():
                   ["--recompute-granularity", "full", "--recompute-method", "block"],
                   ["--recompute-granularity", "selective", "--recompute-num-layers", "2"]):
         yield {"words": words, "stage_layers": 4, **again(words, 4)}
+
+
+EXPERTS = ["--num-experts", "8", "--moe-router-topk", "2"]
+STRATEGIES = {2: "optim_grads", 3: "optim_grads_params"}
+
+
+def sharding_cases():
+    """Megatron-FSDP: what it has to be told, without a pipeline and beside one."""
+    fsdp = "--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy {} --ckpt-format {}"
+    for zero, strategy in STRATEGIES.items():
+        for pp, tp, cp, dp, ep in ((1, 1, 1, 8, 1), (1, 2, 1, 4, 1), (1, 1, 4, 2, 1), (1, 1, 1, 8, 8), (1, 2, 2, 2, 8), (2, 1, 1, 4, 1)):
+            degrees = {"zero": zero, "pp": pp, "tp": tp, "cp": cp, "dp": dp, "ep": ep}
+            yield sharding_case(degrees, fsdp.format(strategy, "fsdp_dtensor"), {})
+        yield sharding_case({**degrees, "pp": 1}, fsdp.format(strategy, "torch_dist"), {})
+        yield sharding_case({**degrees, "pp": 1}, fsdp.format(strategy, "fsdp_dtensor"), {"CUDA_DEVICE_MAX_CONNECTIONS": "1"})
+
+
+def sharding_case(degrees, told, environment):
+    names = {"pp": "pipeline", "tp": "tensor", "ep": "expert"}
+    words = [*told.split(), "--context-parallel-size", str(degrees["cp"])]
+    for key, name in names.items():
+        words += [f"--{name}-model-parallel-size", str(degrees[key])]
+    if degrees["tp"] > 1:
+        words.append("--sequence-parallel")
+    if degrees["ep"] > 1:
+        words += [*EXPERTS, "--expert-tensor-parallel-size", "1"]
+    world = degrees["pp"] * degrees["tp"] * degrees["cp"] * degrees["dp"]
+    return {**degrees, "arguments": told, "environment": environment, **taken(lambda: accept(words, world, environment))}
+
+
+def accept(words, world, environment=None):
+    """Raises what Megatron raises. The sharding that it makes of the arguments, where it is FSDP's."""
+    import megatron_core
+    parsed = megatron_core.arguments(["--num-layers", "4", "--micro-batch-size", "1", "--global-batch-size", str(8 * world), *words], world,
+                                     environment)
+    megatron_core.config_of(parsed)
+    return {"strategy": megatron_core.sharding_of(parsed)} if parsed.use_megatron_fsdp else {}
 
 
 def again(words, layers):
@@ -124,11 +169,28 @@ def torchtitan_cases():
                     yield {"schedule": name, "p": p, "m": m, "v": v, **verdict(lambda: titan.orders(config, p * v, each_rank=False)[0])}
     for replicas in (False, True):
         yield from spread_cases(lambda *degrees: {"sequence_multiple": titan.spread(2, *degrees, replicas)}, replicas=replicas)
+    yield from titan_model_cases()
     plain = {"training.local_batch_size": 8, "parallelism.pipeline_parallel_degree": 4, "parallelism.data_parallel_shard_degree": 1}
     for said in ({}, {"training.disable_cuda_graphs": True}, {"training.disable_cuda_graphs": True, "compile.enable": False},
                  {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_microbatch_size": 3},
                  {"training.disable_cuda_graphs": True, "parallelism.pipeline_parallel_stages_per_rank": 2}):
         yield {"settings": {**plain, **said}, **verdict(lambda: titan.orders(titan.configured(titan.words_of({**plain, **said})), 48)[0])}
+
+
+def titan_model_cases():
+    """Models of its own: what context ranks and a pipeline can be of, and which samples context ranks can share out."""
+    import titan
+    for attention in ("flex", "varlen"):
+        for cp in (1, 2):
+            config = lambda: titan.spread_model("llama3", "debugmodel", 1, cp, attn_backend=attention)
+            yield {"attention": attention, "cp": cp, **taken(lambda: titan.construct(config(), 0))}
+    for layers in (0, 1):
+        for pp, cp in ((1, 1), (2, 1), (1, 2)):
+            config = lambda: titan.spread_model("deepseek_v3", "debugmodel", pp, cp, num_mtp_layers=layers)
+            yield {"mtp": layers, "pp": pp, "cp": cp, **taken(lambda: titan.construct(config(), 0))}
+    for cp in (2, 4):
+        for sequence in (4096, 4096 + 128, 4096 + 2 * cp, 4096 + 128 * cp, 4096 + 64 * cp):
+            yield {"cp": cp, "sequence": sequence, **taken(lambda: titan.share_out(sequence, cp))}
 
 
 def areal_cases():

@@ -31,10 +31,11 @@ def built(name, degree, microbatches, chunks, rank):
     return kind(stages, microbatches, loss_fn=lambda output, target: output)
 
 
-def rows_of(schedule, degree):
-    """{rank: ops}: of all ranks where the schedule object holds their order, of its own rank where it has to be stepped."""
+def rows_of(schedule, degree, own=None):
+    """{rank: ops}: of all ranks, or of `own`, where the schedule object holds their order, of its own rank where it has to be stepped."""
     if isinstance(schedule, schedules.PipelineScheduleMulti):
-        return {rank: [str(cell) for cell in schedule.pipeline_order[rank] if cell is not None] for rank in range(degree)}
+        wanted = range(degree) if own is None else [own]
+        return {rank: [str(cell) for cell in schedule.pipeline_order[rank] if cell is not None] for rank in wanted}
     return {schedule._stage.group_rank: stepped(schedule)}
 
 
