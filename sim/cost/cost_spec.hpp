@@ -13,6 +13,7 @@
 #include <pipeloom/costs.hpp>
 #include <pipeloom/error.hpp>
 #include <pipeloom/units.hpp>
+#include "sim/device_order.hpp"
 
 namespace pipeloom::cost {
 
@@ -193,6 +194,7 @@ struct ModelSpec {
   int data = 1;
   int context = 1;
   int expert = 1;
+  DeviceOrder order = DeviceOrder::PipelineLast;
   std::optional<int> zero;   ///< 0 to 3; 1 if left out
   int gradient_bytes = 4;    ///< of a parameter
   int optimizer_bytes = 12;  ///< of a parameter: the weight's 32-bit copy and two moments

@@ -14,6 +14,7 @@
 #include "sim/layout/layer_split.hpp"
 #include "sim/model/check.hpp"
 #include "sim/model/parameters.hpp"
+#include "sim/model/strides.hpp"
 #include "sim/model/trainable.hpp"
 
 namespace pipeloom::estimate {
@@ -280,11 +281,9 @@ class Estimator {
   const Shares& plain_shares_;
 };
 
-/// Ranks of a node that pipelines have one of: tensor ranks are the nearest neighbours, then context's and replicas'.
+/// Ranks of a pipeline that are in one node.
 int pipeline_ranks_per_node(const Setting& setting) {
-  const model::Split& split = setting.split;
-  const std::int64_t each = static_cast<std::int64_t>(split.tensor) * split.context * split.data;
-  return std::max<int>(1, static_cast<int>(setting.hardware->devices_per_node / each));
+  return std::max(1, setting.hardware->devices_per_node / model::strides_of(setting.split).pipeline);
 }
 
 Hop hop_over(const hardware::Link& link) {

@@ -3,6 +3,7 @@
 
 #include "sim/estimate/estimate.hpp"
 #include "sim/estimate/replicas.hpp"
+#include "sim/model/strides.hpp"
 
 namespace pipeloom::estimate {
 namespace {
@@ -35,7 +36,8 @@ struct Group {
 };
 std::array<Group, 2> groups_of(const Setting& setting, double dense, double experts) {
   const Replicas replicas = replicas_of(setting);
-  return {{{dense, replicas.dense, setting.split.tensor}, {experts, replicas.experts, setting.split.expert}}};
+  const model::Strides strides = model::strides_of(setting.split);
+  return {{{dense, replicas.dense, strides.dense}, {experts, replicas.experts, strides.replicas}}};
 }
 
 bool is_shared(const Group& group) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/model/strides.hpp"
+
 namespace pipeloom::hardware {
 namespace {
 
@@ -63,17 +65,18 @@ GroupSize group_of(const Hardware& hardware, const model::Split& split, model::G
   const auto neighbours = [&](int ranks, int stride) {
     return GroupSize{ranks, std::clamp(hardware.devices_per_node / stride, 1, ranks)};
   };
+  const model::Strides strides = model::strides_of(split);
   switch (group) {
     case model::Group::Tensor:
-      return neighbours(split.tensor, 1);
+      return neighbours(split.tensor, strides.tensor);
     case model::Group::Context:
-      return neighbours(split.context, split.tensor);
+      return neighbours(split.context, strides.context);
     case model::Group::Expert:
-      return neighbours(split.expert, 1);
+      return neighbours(split.expert, strides.expert);
     case model::Group::Data:
       break;
   }
-  return neighbours(split.data * split.context, split.tensor);
+  return neighbours(split.data * split.context, strides.dense);
 }
 
 WorkTime work_time(const Hardware& hardware, const model::Work& work, const model::Split& split,

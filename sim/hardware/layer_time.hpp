@@ -47,7 +47,7 @@ struct GroupSize {
   int ranks = 1;
   int per_node = 1;
 };
-/// Ranks are numbered tensor first, then context, then data, as Megatron does; expert groups are neighbours. Data: replicas times the context's
+/// Ranks are numbered as Split::order says; expert groups are neighbours. Data: replicas times the context's
 /// ranks, which hold the same weights.
 [[nodiscard]] GroupSize group_of(const Hardware& hardware, const model::Split& split, model::Group group);
 

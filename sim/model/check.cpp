@@ -317,6 +317,12 @@ class SplitCheck {
       refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x dp is {}; ep must divide it",
                          split_.expert, group));
     // All tokens of a group on one of its ranks are e times the mean.
+    const int nearest = split_.tensor * split_.context;
+    if (split_.order == DeviceOrder::DataLast && nearest % split_.expert != 0)
+      refuse(fmt::format(
+          "expert parallelism (ep) is {}; with costs.order tp-cp-ep-pp-dp it must divide tp x cp, {}, as the "
+          "ranks of a pipeline are next to these",
+          split_.expert, nearest));
     if (split_.expert_load < 1 || split_.expert_load > split_.expert)
       refuse(
           fmt::format("expert_load is {}; the fullest of the ranks that share experts (ep = {}) has {} times "

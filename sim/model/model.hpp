@@ -12,6 +12,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedules.hpp>
 #include <pipeloom/units.hpp>
+#include "sim/device_order.hpp"
 
 namespace pipeloom::model {
 
@@ -282,7 +283,8 @@ struct Split {
   int context = 1;         ///< c
   int expert = 1;          ///< e: a rank holds experts / e of them; divides data x context x tensor
   double expert_load = 1;  ///< tokens of the expert rank with most of them over the mean of the group: 1 to e
-  int output = 1;          ///< stages that share out the rows of the output layer; 1: the last has them all
+  DeviceOrder order = DeviceOrder::PipelineLast;
+  int output = 1;  ///< stages that share out the rows of the output layer; 1: the last has them all
   int zero =
       1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
   bool sequence_parallel = true;  ///< what is not cut by t goes by tokens over the same ranks

@@ -243,6 +243,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
                .data = spec.data,
                .context = spec.context,
                .expert = spec.expert,
+               .order = spec.order,
                .output = shares_head(out) ? pipeline.stages : 1,
                .zero = spec.zero.value_or(1),
                .sequence_parallel = spec.sequence_parallel,

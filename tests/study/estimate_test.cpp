@@ -302,6 +302,30 @@ TEST_CASE(
   CHECK(hidden.costs().estimate.stages.front().ticks == before.ticks);
 }
 
+TEST_CASE("estimate: costs.order says which groups are within a node") {
+  // 4 stages of tp 4 and dp 2 on nodes of 8. A pipeline's ranks are tp x dp = 8, tp = 4 or 1 devices apart, a layer's 1, 1 or 4, replicas 4, 16 or 16.
+  const auto under = [](const std::string& order) {
+    return estimated(llama("1f1b", R"(, "tp": 4, "dp": 2, "order": ")" + order + "\""));
+  };
+  const EstimatedRun usual = under("tp-cp-ep-dp-pp");
+  const EstimatedRun data_last = under("tp-cp-ep-pp-dp");
+  const EstimatedRun first = under("pp-tp-cp-ep-dp");
+  CHECK(usual.costs().estimate.ranks_per_node == 1);
+  CHECK(data_last.costs().estimate.ranks_per_node == 2);
+  CHECK(first.costs().estimate.ranks_per_node == 8);
+  const auto exchange = [](const EstimatedRun& run) {
+    return run.costs().estimate.stages.front().exchanged[static_cast<std::size_t>(model::Group::Tensor)];
+  };
+  CHECK(exchange(usual) == exchange(data_last));
+  CHECK(exchange(first) > exchange(usual));
+  CHECK(data_last.costs().step_end.reduction > usual.costs().step_end.reduction);
+  CHECK(first.costs().step_end.reduction == data_last.costs().step_end.reduction);
+  CHECK(evaluation_error(
+            R"({"schedule": "1f1b", "ranks": 2, "microbatches": 8, "costs": {"model": "mixtral-8x7b",
+                             "hardware": "h100", "tp": 2, "dp": 4, "ep": 8, "order": "tp-cp-ep-pp-dp"}})")
+            .find("must divide tp x cp, 2") != std::string::npos);
+}
+
 TEST_CASE(
     "estimate: four messages in one group of Megatron-LM take a rank three quarters of their time alone") {
   const auto rank_time = [](const EstimatedRun& run) { return run.costs().config.costs.transfer.rank_time; };

@@ -17,6 +17,7 @@
 #include "study/run/make_schedule.hpp"
 #include "study/run/model_costs.hpp"
 #include "study/run/training.hpp"
+#include "study/targets/refusals.hpp"
 #include "support/catch.hpp"
 
 namespace layouts_test {
@@ -227,7 +228,7 @@ TEST_CASE(
 }
 
 TEST_CASE("rows of a target are taken by it, and lines to paste have the layout's sizes", "[layouts]") {
-  const Grid grid{"llama3-70b", "h100", 64, 64, 8192, "megatron"};
+  const Grid grid{"llama3-70b", "h100", 64, 64, 8192, "megatron", {{"pp", 8}}};
   const LayoutPlan plan = study::make_layouts(workload_of(grid), options_of(grid));
   REQUIRE(plan.plan.to_run.size() == 1);
   const ParallelLayout& first = plan.layouts.front();
@@ -290,6 +291,40 @@ TEST_CASE("hidden exchanges of a kind of ranks count for these alone", "[layouts
     CHECK(same == reduction);
   }
   CHECK_THAT(exposed("costs.hidden.dp").second, Catch::Matchers::WithinRel(0.25 * reduction, 1e-9));
+}
+
+TEST_CASE("orders of ranks that Megatron-core 0.19.2 takes are those that it was recorded to take",
+          "[layouts]") {
+  // findings/megatron_rank_order.sh: 16 ranks in pipelines of 2.
+  struct Recorded {
+    const char* model;
+    int tensor;
+    int context;
+    int expert;
+    bool is_taken;
+  };
+  constexpr std::array<Recorded, 6> kRecorded = {{{"llama3-8b", 2, 1, 1, true},
+                                                  {"llama3-8b", 2, 2, 1, false},
+                                                  {"llama3-8b", 1, 2, 1, false},
+                                                  {"mixtral-8x7b", 2, 1, 2, true},
+                                                  {"mixtral-8x7b", 2, 1, 4, false},
+                                                  {"mixtral-8x7b", 2, 2, 4, true}}};
+  const study::Target& megatron = study::target_named("megatron");
+  for (const Recorded& one : kRecorded) {
+    const estimate::Setting setting = setting_of(workload_of({one.model, "h100"}));
+    model::Split split = setting.split;
+    split.pipeline = 2;
+    split.tensor = one.tensor;
+    split.context = one.context;
+    split.expert = one.expert;
+    split.data = 8 / one.tensor / one.context;
+    CHECK(study::split_refusal(megatron, *setting.model, split).empty());
+    split.order = DeviceOrder::DataLast;
+    CHECK(study::split_refusal(megatron, *setting.model, split).empty() == one.is_taken);
+    split.order = DeviceOrder::PipelineFirst;
+    CHECK_FALSE(study::split_refusal(megatron, *setting.model, split).empty());
+    CHECK(study::split_refusal(study::target_named("torch"), *setting.model, split).empty());
+  }
 }
 
 TEST_CASE("a search of layouts that is ended says so, and has what was found", "[layouts]") {

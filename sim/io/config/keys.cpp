@@ -440,6 +440,15 @@ constexpr Key kKeys[] = {
              "costs.model: experts' activation and weighting are one kernel; without, each keeps its input",
          .needs = "costs.model",
          .holds = has_model}),
+    key<codec::Choice, InModel<&ModelSpec::order>>(
+        {.path = "costs.order",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "tp-cp-ep-dp-pp",
+         .help = "costs.model: how devices are numbered, the dimension of the nearest neighbours first",
+         .choices = "tp-cp-ep-dp-pp|tp-cp-ep-pp-dp|pp-tp-cp-ep-dp",
+         .needs = "costs.model",
+         .holds = has_model}),
     key<codec::Choice, InModel<&ModelSpec::reduction>>(
         {.path = "costs.reduction",
          .group = KeyClass::Cost,

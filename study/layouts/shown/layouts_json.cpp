@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMember = 6;
 
-void write_layout(io::JsonWriter& out, const ParallelLayout& layout) {
+void write_layout(io::JsonWriter& out, const ParallelLayout& layout, std::string_view order) {
   out.key("layout")
       .object()
       .member("tp", layout.tensor)
@@ -23,7 +23,7 @@ void write_layout(io::JsonWriter& out, const ParallelLayout& layout) {
       .member("microbatches", layout.microbatches)
       .member("chunks", layout.chunks)
       .member("recompute", recompute_text(layout))
-      .member("order", "tp-cp-ep-dp-pp")
+      .member("order", order)
       .close();
 }
 
@@ -102,7 +102,8 @@ Exposed exposed_of(const PlanCandidate& candidate) {
 std::string layouts_json(const LayoutPlan& plan, bool orders, double seconds) {
   PlanMembers more;
   more.of_candidate = [&](io::JsonWriter& out, std::size_t i) {
-    write_layout(out, plan.layouts[i]);
+    const DeviceOrder order = plan.plan.candidates[i].run.model->costs.setting.split.order;
+    write_layout(out, plan.layouts[i], kDeviceOrders[static_cast<std::size_t>(order)]);
     write_rates(out, plan.plan.candidates[i]);
     write_exposed(out, exposed_of(plan.plan.candidates[i]));
     out.line(kMember);
