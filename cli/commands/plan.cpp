@@ -427,7 +427,8 @@ ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
         return out;
       });
   if (!rows.empty()) return ExitCode::Ok;
-  say("error: no layout fits; more devices, a smaller --seq or --headroom may help\n");
+  say(plan.ended ? "error: ended before a layout was simulated\n"
+                 : "error: no layout fits; more devices, a smaller --seq or --headroom may help\n");
   return ExitCode::AnswerIsNo;
 }
 

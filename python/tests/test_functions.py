@@ -82,7 +82,7 @@ def test_plan_of_layouts() -> None:
         assert 0 < row["mfu"] < 1 and sum(row["exposed"].values()) < 1
     assert found["space"]["points"] >= found["space"]["simulated"] > 0
     assert found.best.run().step_time == pytest.approx(found.best.step_time)
-    with pytest.raises(pl.InputError, match="--fix"):
+    with pytest.raises(pl.InputError, match="tp=3"):
         pl.plan("llama3-8b", hardware="h100", gpus=8, global_batch=32, fix={"tp": 3})
 
 
