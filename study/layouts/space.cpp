@@ -98,8 +98,9 @@ class Enumeration {
         orders_(orders_of(targets_)),
         layers_(static_cast<int>(of.model->layers.size())),
         experts_(static_cast<int>(std::min<std::int64_t>(most_experts(*of.model), of.devices))) {
-    for (std::uint8_t i = 0; i < kRecomputeChoices.size(); ++i)
-      if (has_modules(*of.model, kRecomputeChoices[i])) recomputations_.push_back(i);
+    for (std::size_t i = 0; i < kRecomputeChoices.size(); ++i)
+      if (has_modules(*of.model, kRecomputeChoices[i]))
+        recomputations_.push_back(static_cast<std::uint8_t>(i));
   }
 
   Space run() {

@@ -212,7 +212,7 @@ std::string_view exchange_instead_of_ring(const model::Model& model, const model
 }
 
 std::string split_refusal(const Target& target, const model::Model& model, const model::Split& split) {
-  if (const std::string refusal = order_refusal(target, model, split); !refusal.empty()) return refusal;
+  if (std::string refusal = order_refusal(target, model, split); !refusal.empty()) return refusal;
   if (!target.has_mamba && has_mamba(model)) return fmt::format("{} has no state-space layers", target.title);
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
