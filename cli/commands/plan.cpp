@@ -88,7 +88,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "rows alone are dealt out anew");
   list.option("--seed", options.seed, "N", "Of the searches; default 1: equal seeds give equal plans");
   list.option("-j,--jobs", options.threads, "N", "Threads; default all cores");
-  list.option("--top", options.top, "N", "Candidates shown; default 10");
+  list.option("--top", options.top, "N", "Candidates shown; default 10, and 5 with --gpus");
   list.option("--include", options.include, "orders", "JSON: the queues of every candidate too");
   list.option("--schedule-out", options.schedule_out, "FILE",
               "Write the winner's order: PyTorch's CSV (.csv), or JSON");
@@ -229,6 +229,15 @@ double seconds_of(const std::optional<std::string>& text) {
   return seconds;
 }
 
+std::uint64_t seed_of(const PlanCommand& command) {
+  return command.seed ? static_cast<std::uint64_t>(parse_count("--seed", *command.seed, 0, kMaxIndex)) : 1;
+}
+
+int threads_of(const PlanCommand& command) {
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return command.threads ? parse_count("--jobs", *command.threads, 1, 1024) : cores;
+}
+
 study::PlanOptions plan_options(const PlanCommand& command, bool model) {
   study::PlanOptions out;
   if (command.objective) {
@@ -242,9 +251,8 @@ study::PlanOptions plan_options(const PlanCommand& command, bool model) {
   if (command.target) out.target = &study::target_named(*command.target);
   out.seconds = seconds_of(command.budget);
   out.headroom = share_of(command.headroom);
-  if (command.seed) out.seed = static_cast<std::uint64_t>(parse_count("--seed", *command.seed, 0, kMaxIndex));
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  out.threads = command.threads ? parse_count("--jobs", *command.threads, 1, 1024) : cores;
+  out.seed = seed_of(command);
+  out.threads = threads_of(command);
   if (command.schedule_out) out.schedule_file = *command.schedule_out;
   return out;
 }
@@ -295,16 +303,16 @@ study::Plan make_plan(const io::Config& workload, study::PlanOptions& asked, con
   return study::make_plan(workload, asked, limits);
 }
 
-study::page::Page answer_of(const PlanCommand& options, const study::Plan& plan, std::size_t top) {
+/// The page with the winner's chart, if asked for, and its lines to paste.
+study::page::Page with_winner(const PlanCommand& options, study::page::Page page, const study::Plan& plan) {
+  if (plan.candidates.empty()) return page;
   const Screen screen = options.output.screen();
-  study::page::Page out = study::plan_page(plan, {.top = top, .everything = options.output.verbose});
-  if (plan.candidates.empty()) return out;
   const study::PlanCandidate& winner = plan.candidates.front();
   if (options.chart)
-    out.sections.push_back(
+    page.sections.push_back(
         {"chart", "", {chart_of_letters(winner.run_of_all().timeline, options.print, screen)}});
-  out.sections.push_back(study::paste_section(winner, plan.to_run, screen.width));
-  return out;
+  page.sections.push_back(study::paste_section(winner, plan.to_run, screen.width));
+  return page;
 }
 
 void print_plan(const PlanCommand& options, const study::Plan& plan) {
@@ -312,7 +320,10 @@ void print_plan(const PlanCommand& options, const study::Plan& plan) {
       options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, kMaxIndex)) : 10;
   print_answer(
       options.print, options.output, [&] { return study::plan_json(plan, top, options.include.has_value()); },
-      [&] { return answer_of(options, plan, top); });
+      [&] {
+        return with_winner(options,
+                           study::plan_page(plan, {.top = top, .everything = options.output.verbose}), plan);
+      });
 }
 
 /// "tp=8,cp=1".
@@ -335,12 +346,11 @@ study::Fixed fixed_of(const std::optional<std::string>& text) {
   return out;
 }
 
-/// Options that say what a plan of layouts finds out, or that it does not take.
+/// Options of plans of a pipeline; what else a plan of layouts finds out, make_layouts() refuses.
 void require_layout_options(const PlanCommand& options) {
   for (const auto& [name, given] : {std::pair("--ranks", options.run.ranks.has_value()),
                                     std::pair("--microbatches", options.run.microbatches.has_value()),
                                     std::pair("--schedule", options.run.schedule.has_value()),
-                                    std::pair("--recompute", options.run.recompute.has_value()),
                                     std::pair("--vary", options.vary.has_value()),
                                     std::pair("--objective", options.objective.has_value()),
                                     std::pair("--pareto", options.pareto.has_value())})
@@ -348,25 +358,10 @@ void require_layout_options(const PlanCommand& options) {
       throw InputError(
           Where{name},
           fmt::format("{} is for plans of a pipeline, and --gpus is there; leave one of them out", name));
-  for (const auto& [name, key, given] :
-       {std::tuple("--tp", "tp", options.run.tp.has_value()),
-        std::tuple("--cp", "cp", options.run.cp.has_value()),
-        std::tuple("--ep", "ep", options.run.ep.has_value()),
-        std::tuple("--dp", "dp", options.run.dp.has_value()),
-        std::tuple("--zero", "zero", options.run.zero.has_value()),
-        std::tuple("--chunks", "chunks", options.run.chunks.has_value()),
-        std::tuple("--micro-batch", "micro_batch", options.run.micro_batch.has_value())})
-    if (given)
-      throw InputError(Where{name},
-                       fmt::format("--gpus finds {} out; to have it fixed give --fix {}=N", key, key));
 }
 
-/// Throws InputError where MODEL is none, or is a configuration.
-void require_model(const std::string& name) {
-  if (name.empty())
-    throw InputError(Where{"--gpus"},
-                     "layouts are of a model; name one: pipeloom plan llama3-70b --hardware h100 --gpus 512 "
-                     "--global-batch 1024");
+/// Throws InputError where MODEL is a configuration.
+void require_no_configuration(const std::string& name) {
   std::error_code unknown;
   if (std::filesystem::path(name).extension() != ".json" || !std::filesystem::is_regular_file(name, unknown))
     return;
@@ -381,28 +376,34 @@ void require_model(const std::string& name) {
 /// The workload of a plan of layouts: a model on one device, whose batch is one replica's.
 io::Config layouts_workload(const PlanCommand& options) {
   ModelOptions run = options.run;
-  require_model(run.model);
+  require_no_configuration(run.model);
   run.ranks = "1";
-  run.microbatches = run.global_batch;
-  if (!run.global_batch)
-    throw InputError(Where{"--gpus"}, "layouts need the samples of a step; add --global-batch SAMPLES");
-  ModelDocument made = document_of(run, {});
-  return io::read_run_config(made.document.root());
+  run.microbatches = run.global_batch.value_or("1");
+  io::Config out = io::read_run_config(document_of(run, {}).document.root());
+  // A file of Megatron-LM's arguments says how it was trained; layouts choose that anew.
+  if (out.given.has("options.recompute") && out.place_of("options.recompute").file == "MODEL")
+    io::reset_option(out, "options.recompute");
+  return out;
+}
+
+study::LayoutOptions layout_options(const PlanCommand& options) {
+  study::LayoutOptions out;
+  out.devices = parse_count("--gpus", *options.gpus, 1, 1 << 20);
+  out.fixed = fixed_of(options.fix);
+  if (options.max_cp) out.max_context = parse_count("--max-cp", *options.max_cp, 1, kMaxIndex);
+  if (options.target && *options.target != "any") out.target = &study::target_named(*options.target);
+  out.headroom = share_of(options.headroom);
+  if (options.top) out.top = static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000));
+  if (options.budget) out.seconds = seconds_of(options.budget);
+  out.seed = seed_of(options);
+  out.threads = threads_of(options);
+  return out;
 }
 
 ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
   using Clock = std::chrono::steady_clock;
   require_layout_options(options);
-  study::LayoutOptions asked;
-  asked.devices = parse_count("--gpus", *options.gpus, 1, 1 << 20);
-  asked.fixed = fixed_of(options.fix);
-  if (options.max_cp) asked.max_context = parse_count("--max-cp", *options.max_cp, 1, kMaxIndex);
-  if (options.target && *options.target != "any") asked.target = &study::target_named(*options.target);
-  asked.headroom = share_of(options.headroom);
-  asked.top = options.top ? static_cast<std::size_t>(parse_count("--top", *options.top, 1, 1000)) : 5;
-  if (options.budget) asked.seconds = seconds_of(options.budget);
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  asked.threads = options.threads ? parse_count("--jobs", *options.threads, 1, 1024) : cores;
+  study::LayoutOptions asked = layout_options(options);
   ProgressLine line(!options.output.quiet);
   asked.progress = [&](const std::string& doing) {
     if (line.is_on()) line.show(doing);
@@ -411,22 +412,13 @@ ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
   const Clock::time_point begin = Clock::now();
   const study::LayoutPlan plan = study::make_layouts(layouts_workload(options), asked);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  const std::vector<study::PlanCandidate>& rows = plan.plan.candidates;
-  if (options.schedule_out && !rows.empty()) write_winner(options, rows.front());
+  const bool is_empty = plan.plan.candidates.empty();
+  if (options.schedule_out && !is_empty) write_winner(options, plan.plan.candidates.front());
   print_answer(
       options.print, options.output,
       [&] { return study::layouts_json(plan, options.include.has_value(), seconds); },
-      [&] {
-        const Screen screen = options.output.screen();
-        study::page::Page out = study::layouts_page(plan, seconds);
-        if (rows.empty()) return out;
-        if (options.chart)
-          out.sections.push_back(
-              {"chart", "", {chart_of_letters(rows.front().run_of_all().timeline, options.print, screen)}});
-        out.sections.push_back(study::paste_section(rows.front(), plan.plan.to_run, screen.width));
-        return out;
-      });
-  if (!rows.empty()) return ExitCode::Ok;
+      [&] { return with_winner(options, study::layouts_page(plan, seconds), plan.plan); });
+  if (!is_empty) return ExitCode::Ok;
   say(plan.ended ? "error: ended before a layout was simulated\n"
                  : "error: no layout fits; more devices, a smaller --seq or --headroom may help\n");
   return ExitCode::AnswerIsNo;

@@ -25,7 +25,7 @@ std::string recompute_text(const ParallelLayout& layout) {
   return fmt::format("{} layer{}", layout.layers_again, layout.layers_again == 1 ? "" : "s");
 }
 
-Split split_of(const ParallelLayout& layout) {
+SplitKey split_key(const ParallelLayout& layout) {
   return {layout.tensor, layout.context, layout.expert, layout.pipeline};
 }
 
@@ -64,15 +64,19 @@ io::Config config_of(const io::Config& base, const ParallelLayout& layout, const
   return out;
 }
 
+model::Split split_of(model::Split base, const ParallelLayout& layout) {
+  base.pipeline = layout.pipeline;
+  base.tensor = layout.tensor;
+  base.context = layout.context;
+  base.expert = layout.expert;
+  base.data = layout.data;
+  base.zero = layout.zero;
+  base.micro_batch = layout.micro_batch;
+  return base;
+}
+
 estimate::Setting setting_of(estimate::Setting base, const ParallelLayout& layout) {
-  model::Split& split = base.split;
-  split.pipeline = layout.pipeline;
-  split.tensor = layout.tensor;
-  split.context = layout.context;
-  split.expert = layout.expert;
-  split.data = layout.data;
-  split.zero = layout.zero;
-  split.micro_batch = layout.micro_batch;
+  base.split = split_of(std::move(base.split), layout);
   const RecomputeChoice& choice = recompute_of(layout);
   base.recomputation = choice.whole             ? model::Recomputation::Full
                        : choice.modules.empty() ? model::Recomputation::None

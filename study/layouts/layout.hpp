@@ -50,8 +50,8 @@ struct ParallelLayout {
 };
 
 /// The sizes that rows of an answer differ in: tensor, context, expert, pipeline. Data follows from the devices.
-using Split = std::array<int, 4>;
-[[nodiscard]] Split split_of(const ParallelLayout& layout);
+using SplitKey = std::array<int, 4>;
+[[nodiscard]] SplitKey split_key(const ParallelLayout& layout);
 /// "tp4 pp4 cp2 ep8", without those that are 1; "dp" where all are.
 [[nodiscard]] std::string split_text(const ParallelLayout& layout);
 
@@ -67,6 +67,8 @@ using Split = std::array<int, 4>;
 /// a model, and its schedule takes one stage a rank.
 [[nodiscard]] io::Config config_of(const io::Config& base, const ParallelLayout& layout,
                                    const std::vector<int>& layers = {});
+/// `base`, the split of any layout of the same model, with this one's sizes.
+[[nodiscard]] model::Split split_of(model::Split base, const ParallelLayout& layout);
 /// The setting of the layout's times and bytes: `base`, of any layout of the same model, with this one's numbers.
 [[nodiscard]] estimate::Setting setting_of(estimate::Setting base, const ParallelLayout& layout);
 

@@ -108,9 +108,10 @@ class LayoutPlanner {
       fixed += fmt::format("{}{}={}", fixed.empty() ? "" : ",", key, size);
     throw InputError(
         Where{options_.fixed.empty() ? "--gpus" : "--fix"},
-        fmt::format("no layout of {} devices has {}; its sizes must divide the devices, and ep the "
-                    "experts",
-                    options_.devices, fixed.empty() ? "such sizes" : fixed));
+        fmt::format(
+            "no layout of {} devices has {}; tp, cp, pp and dp must divide the devices, ep the experts, "
+            "and a stage has a layer",
+            options_.devices, fixed.empty() ? "such sizes" : fixed));
   }
 
   [[nodiscard]] estimate::Setting setting_of_base() const {
@@ -149,10 +150,10 @@ class LayoutPlanner {
 
   /// A row for each split, in the order of the splits' shortest steps.
   void take_rows(const std::vector<LayoutResult>& results) {
-    std::vector<std::pair<Split, OfSplit>> splits;
+    std::vector<std::pair<SplitKey, OfSplit>> splits;
     for (const LayoutResult& result : results) {
-      const Split split = split_of(result.layout);
-      auto found = std::ranges::find(splits, split, &std::pair<Split, OfSplit>::first);
+      const SplitKey split = split_key(result.layout);
+      auto found = std::ranges::find(splits, split, &std::pair<SplitKey, OfSplit>::first);
       if (found == splits.end()) found = splits.insert(splits.end(), {split, {}});
       found->second.push_back(&result);
     }
@@ -242,6 +243,7 @@ class LayoutPlanner {
     options.target = options_.target;
     options.headroom = options_.headroom;
     options.threads = options_.threads;
+    options.seed = options_.seed;
     options.seconds = std::max(options_.seconds, kLayerSeconds);
     options.ends_by_clock = false;
     options.vary.add(Vary::Layers);
@@ -284,7 +286,7 @@ class LayoutPlanner {
     Space space = space_of(this->space(nullptr));
     LayoutSearch wanted = search(nullptr, 1);
     wanted.near = 0;
-    wanted.at_most = static_cast<double>(shortest()) / 1e12;
+    wanted.at_most = static_cast<double>(shortest()) / static_cast<double>(ticks_per(TimeUnit::Second));
     const LayoutsFound found = search_layouts(space, wanted);
     if (found.results.empty() || found.results.front().step >= shortest()) return;
     const LayoutResult& best = found.results.front();

@@ -24,6 +24,7 @@ struct LayoutOptions {
   std::size_t top = 5;                  ///< splits in the answer
   /// Seconds in which orders of the first rows are searched for, about; 0: their layers alone are dealt out anew.
   double seconds = 0;
+  std::uint64_t seed = 1;  ///< of these searches
   int threads = 1;
   bool simulates_all = false;  ///< as LayoutSearch::simulates_all
   /// As LayoutSearch::progress.

@@ -18,7 +18,6 @@ namespace {
 
 /// Layouts that are simulated at once, whatever the threads, so that the answer does not depend on these.
 constexpr std::size_t kTogether = 16;
-constexpr double kTicksASecond = 1e12;
 
 /// The run of a layout, or why there is none.
 struct TriedLayout {
@@ -38,7 +37,8 @@ class LayoutSearcher {
       if (is_above(queue_.top().bound)) break;
       simulate(next_together());
     }
-    space_.excluded.add(ended_ ? Excluded::NotTried : Excluded::Slower, std::ssize(queue_));
+    space_.excluded.add(ended_ ? Excluded::NotTried : Excluded::Slower,
+                        static_cast<std::int64_t>(queue_.size()));
     std::ranges::stable_sort(found_.results, {}, &LayoutResult::step);
     return std::move(found_);
   }
@@ -52,13 +52,6 @@ class LayoutSearcher {
       return std::pair(other.bound, other.index) < std::pair(bound, index);
     }
   };
-  class Queue : public std::priority_queue<Bounded> {
-   public:
-    [[nodiscard]] friend std::ptrdiff_t ssize(const Queue& queue) {
-      return static_cast<std::ptrdiff_t>(queue.size());
-    }
-  };
-
   bool go_on() {
     if (search_.progress &&
         !search_.progress(fmt::format("{} of {} layouts simulated", found_.simulated, space_.points)))
@@ -73,7 +66,7 @@ class LayoutSearcher {
     std::vector<Ticks> steps;
     for (const auto& [split, step] : best_) steps.push_back(step);
     std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(search_.splits) - 1);
-    return static_cast<double>(steps[search_.splits - 1]) / kTicksASecond;
+    return static_cast<double>(steps[search_.splits - 1]) / static_cast<double>(ticks_per(TimeUnit::Second));
   }
   [[nodiscard]] bool is_above(double bound) const { return most_ && bound > *most_ * (1 + search_.near); }
 
@@ -139,7 +132,7 @@ class LayoutSearcher {
         space_.excluded.add(one.excluded);
         continue;
       }
-      const auto [best, is_new] = best_.emplace(split_of(one.result->layout), one.result->step);
+      const auto [best, is_new] = best_.emplace(split_key(one.result->layout), one.result->step);
       best->second = std::min(best->second, one.result->step);
       found_.results.push_back(*std::move(one.result));
     }
@@ -149,7 +142,7 @@ class LayoutSearcher {
   [[nodiscard]] TriedLayout try_layout(const ParallelLayout& layout, std::vector<int> layers) const {
     try {
       const Run run = totals_of(config_of(search_.base, layout, layers), {}, Depth::Metrics);
-      if (run.over_limit || !over_limit_text(run).empty()) return {};
+      if (!over_limit_text(run).empty()) return {};
       Bytes peak = 0;
       for (const RankMetrics& rank : run.metrics->ranks) peak = std::max(peak, rank.memory.peak_bytes);
       return {LayoutResult{layout, std::move(layers), run.metrics->step_time, run.memory->in_bytes(peak)}};
@@ -161,8 +154,8 @@ class LayoutSearcher {
   Space& space_;
   const LayoutSearch& search_;
   LayoutBounds bounds_;
-  Queue queue_;
-  std::map<Split, Ticks> best_;
+  std::priority_queue<Bounded> queue_;
+  std::map<SplitKey, Ticks> best_;
   std::optional<double> most_;
   bool ended_ = false;
   LayoutsFound found_;

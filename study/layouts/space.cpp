@@ -12,8 +12,6 @@
 namespace pipeloom::study {
 namespace {
 
-constexpr std::array kMicroBatches = {1, 2, 4, 8, 16};
-
 /// Orders that hold all microbatches, which those with the same idle time do not; and pairs, whose gain a model does not tell.
 constexpr std::array<std::string_view, 3> kNotTried = {"gpipe", "looped-bfs", "interleaved-1f1b-overlap"};
 
@@ -50,9 +48,18 @@ std::vector<OrderChoice> orders_of(std::span<const Target> targets) {
 
 std::vector<int> divisors_of(int number) {
   std::vector<int> out;
-  for (int i = 1; i <= number; ++i)
-    if (number % i == 0) out.push_back(i);
+  for (int i = 1; i <= number / i; ++i) {
+    if (number % i != 0) continue;
+    out.push_back(i);
+    if (i != number / i) out.push_back(number / i);
+  }
+  std::ranges::sort(out);
   return out;
+}
+
+/// A stage has a layer; the embedding and the head may have stages of their own.
+bool is_number_of_stages(int stages, int layers) {
+  return stages <= layers || stages == layers + 2;
 }
 
 /// Of the numbers of chunks whose largest stages have as many layers the smallest.
@@ -61,11 +68,8 @@ std::vector<int> chunk_counts(const OrderChoice& order, int ranks, int layers) {
   int last = 0;
   for (int chunks = order.min_chunks; chunks <= order.max_chunks; ++chunks) {
     const int stages = ranks * chunks;
-    // Embedding and head may have stages of their own.
-    if (stages > layers && stages != layers + 2) {
-      if (stages > layers + 2) break;
-      continue;
-    }
+    if (stages > layers + 2) break;
+    if (!is_number_of_stages(stages, layers)) continue;
     const int largest = (layers + stages - 1) / stages;
     if (stages != layers + 2 && largest == last) continue;
     last = largest;
@@ -140,25 +144,27 @@ class Enumeration {
     }
   }
 
+  /// The size that is fixed, alone; else all of these.
+  [[nodiscard]] std::vector<int> fixed_or(std::string_view key, std::vector<int> all) const {
+    const auto fixed = of_.fixed.find(key);
+    return fixed == of_.fixed.end() ? std::move(all) : std::vector<int>{fixed->second};
+  }
+  [[nodiscard]] bool has_stages(const OrderChoice& order, int stages, int chunks) const {
+    return chunks >= order.min_chunks && chunks <= order.max_chunks && is_number_of_stages(stages, layers_);
+  }
+
   /// FSDP gathers layer by layer where there is no pipeline. In one each microbatch of each stage would be gathered, which is not modelled.
   void add_levels(ParallelLayout layout) {
-    for (const int zero : {1, 3}) {
-      const bool has_level = zero == 1 || (layout.pipeline == 1 && layout.data * layout.context > 1);
-      layout.zero = is_fixed("zero") ? of_.fixed.find("zero")->second : zero;
-      if (has_level) add_split(layout);
-      if (is_fixed("zero")) return;
+    const bool has_shards = layout.pipeline == 1 && layout.data * layout.context > 1;
+    for (const int zero : fixed_or("zero", has_shards ? std::vector{1, 3} : std::vector{1})) {
+      layout.zero = zero;
+      add_split(layout);
     }
   }
 
   /// Targets that run the split, and why none does.
   void add_split(ParallelLayout layout) {
-    model::Split split = of_.split;
-    split.pipeline = layout.pipeline;
-    split.tensor = layout.tensor;
-    split.context = layout.context;
-    split.expert = layout.expert;
-    split.data = layout.data;
-    split.zero = layout.zero;
+    const model::Split split = split_of(of_.split, layout);
     std::optional<Excluded> excluded;
     std::vector<const Target*> taking;
     if (layout.tensor > of_.hardware->devices_per_node && !is_fixed("tp"))
@@ -168,8 +174,7 @@ class Enumeration {
     else
       taking = taking_targets(split);
     if (!excluded && taking.empty()) excluded = Excluded::Target;
-    for (const int samples : kMicroBatches) {
-      if (is_fixed_otherwise("micro_batch", samples)) continue;
+    for (const int samples : fixed_or("micro_batch", {1, 2, 4, 8, 16})) {
       layout.micro_batch = samples;
       add_orders(layout, taking, excluded);
     }
@@ -203,8 +208,8 @@ class Enumeration {
       const bool pipelined = layout.pipeline > 1;
       if (!pipelined && order.generator != "1f1b") continue;
       layout.order = order.alias;
-      for (const int chunks : chunk_counts(order, layout.pipeline, layers_)) {
-        if (is_fixed_otherwise("chunks", chunks)) continue;
+      for (const int chunks : fixed_or("chunks", chunk_counts(order, layout.pipeline, layers_))) {
+        if (!has_stages(order, layout.pipeline * chunks, chunks)) continue;
         layout.chunks = chunks;
         add_recomputations(layout, order, taking, excluded);
       }

@@ -255,6 +255,23 @@ TEST_CASE("fixed sizes are those of every row", "[layouts]") {
   }
 }
 
+TEST_CASE("sizes that no plan tries by itself may be fixed", "[layouts]") {
+  // 3 samples, and 9 chunks, whose largest stage has three layers as that of 7 chunks on 4 ranks of 80 layers: both are looked at alone.
+  const Grid grid{"llama3-70b",
+                  "h200",
+                  32,
+                  48,
+                  4096,
+                  "megatron",
+                  {{"pp", 4}, {"cp", 1}, {"micro_batch", 3}, {"chunks", 9}}};
+  const LayoutPlan plan = study::make_layouts(workload_of(grid), options_of(grid));
+  REQUIRE(!plan.layouts.empty());
+  for (const ParallelLayout& layout : plan.layouts) {
+    CHECK(layout.micro_batch == 3);
+    CHECK(layout.chunks == 9);
+  }
+}
+
 TEST_CASE("tensor ranks stay in a node unless they are fixed", "[layouts]") {
   Grid grid{"llama3-70b", "h100", 64, 64, 4096, "megatron", {{"pp", 4}, {"cp", 1}}};
   for (const ParallelLayout& layout : study::make_layouts(workload_of(grid), options_of(grid)).layouts)
