@@ -283,7 +283,8 @@ class Estimator {
 
 /// Ranks of a pipeline that are in one node.
 int pipeline_ranks_per_node(const Setting& setting) {
-  return std::max(1, setting.hardware->devices_per_node / model::strides_of(setting.split).pipeline);
+  const std::int64_t stride = model::strides_of(setting.split).pipeline;
+  return static_cast<int>(std::max<std::int64_t>(1, setting.hardware->devices_per_node / stride));
 }
 
 Hop hop_over(const hardware::Link& link) {

@@ -32,7 +32,7 @@ Held held_in(std::span<const Stage* const> stages) {
 struct Group {
   double parameters = 0;
   int ranks = 1;
-  int nearer = 1;  ///< ranks of another group between two of this one
+  std::int64_t nearer = 1;  ///< ranks of another group between two of this one
 };
 std::array<Group, 2> groups_of(const Setting& setting, double dense, double experts) {
   const Replicas replicas = replicas_of(setting);
@@ -45,7 +45,8 @@ bool is_shared(const Group& group) {
 }
 
 int ranks_per_node(const Setting& setting, const Group& group) {
-  return std::clamp(setting.hardware->devices_per_node / group.nearer, 1, group.ranks);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(setting.hardware->devices_per_node / group.nearer, 1, group.ranks));
 }
 
 double reduction_of(const Setting& setting, const Group& group) {

@@ -62,8 +62,9 @@ WorkTime& WorkTime::operator+=(const WorkTime& other) {
 }
 
 GroupSize group_of(const Hardware& hardware, const model::Split& split, model::Group group) {
-  const auto neighbours = [&](int ranks, int stride) {
-    return GroupSize{ranks, std::clamp(hardware.devices_per_node / stride, 1, ranks)};
+  const auto neighbours = [&](int ranks, std::int64_t stride) {
+    return GroupSize{
+        ranks, static_cast<int>(std::clamp<std::int64_t>(hardware.devices_per_node / stride, 1, ranks))};
   };
   const model::Strides strides = model::strides_of(split);
   switch (group) {
