@@ -188,26 +188,31 @@ class RepeatingQueues::Finder {
     return true;
   }
 
-  [[nodiscard]] static std::vector<Carried> carried_of(const Closure& closure, const Cuts& cuts) {
+  [[nodiscard]] static std::vector<Carried> carried_of(const Closure& closure, const Schedule& schedule,
+                                                       const Cuts& cuts) {
     std::vector<Carried> carried;
-    closure.each_carried(cuts, [&](Rank rank, std::size_t op) { carried.push_back({rank, op}); });
-    std::sort(carried.begin(), carried.end(), [](const Carried& a, const Carried& b) { return a.op < b.op; });
+    closure.each_carried(cuts, [&](Rank rank, std::size_t op) {
+      carried.push_back({rank, op - schedule.queue_begin(rank)});
+    });
+    std::sort(carried.begin(), carried.end(), [](const Carried& a, const Carried& b) {
+      return std::pair(a.rank, a.place) < std::pair(b.rank, b.place);
+    });
     carried.erase(std::unique(carried.begin(), carried.end()), carried.end());
     return carried;
   }
 
   /// True if everything under way at the cuts comes from the part that repeats, and is the same one block later.
   bool take_carried(const Cuts& cuts) {
-    out_.carried_ = carried_of(in_shorter_, cuts);
-    std::vector<Carried> later = carried_of(in_longer_, moved_by(cuts, out_.block_ops_, 1));
+    out_.carried_ = carried_of(in_shorter_, shorter_.schedule(), cuts);
+    std::vector<Carried> later =
+        carried_of(in_longer_, longer_.schedule(), moved_by(cuts, out_.block_ops_, 1));
     for (Carried& carried : later) {
       const Rank rank = carried.rank;
-      const std::size_t place = carried.op - longer_.schedule().queue_begin(rank);
-      if (place < begin_[rank.at()] + out_.block_ops_[rank.at()]) return false;
-      carried.op = shorter_.schedule().queue_begin(rank) + place - out_.block_ops_[rank.at()];
+      if (carried.place < begin_[rank.at()] + out_.block_ops_[rank.at()]) return false;
+      carried.place -= out_.block_ops_[rank.at()];
     }
     const auto repeats = [this](const Carried& carried) {
-      return carried.op >= shorter_.schedule().queue_begin(carried.rank) + begin_[carried.rank.at()];
+      return carried.place >= begin_[carried.rank.at()];
     };
     return std::all_of(out_.carried_.begin(), out_.carried_.end(), repeats) && later == out_.carried_;
   }
@@ -236,20 +241,26 @@ std::optional<RepeatingQueues> RepeatingQueues::find(const Schedule& shorter, co
   return Finder(shorter, longer).find();
 }
 
-/// Ticks by which everything under way at cut `to` is later than at cut `from`; nullopt if they differ.
-std::optional<Ticks> RepeatingQueues::delay(std::size_t from, std::size_t to,
+std::optional<Ticks> RepeatingQueues::delay(std::size_t from, std::size_t to, const Schedule& schedule,
                                             std::span<const Ticks> end) const {
-  const Ticks delay = end_of(carried_.front(), to, end) - end_of(carried_.front(), from, end);
+  const auto delay_of = [&](const Carried& carried) {
+    const std::size_t op = schedule.queue_begin(carried.rank) + carried.place;
+    const std::size_t block = block_ops_[carried.rank.at()];
+    return end[op + to * block] - end[op + from * block];
+  };
+  if (carried_.empty()) return std::nullopt;
+  const Ticks delay = delay_of(carried_.front());
   for (const Carried& carried : carried_)
-    if (end_of(carried, to, end) - end_of(carried, from, end) != delay) return std::nullopt;
+    if (delay_of(carried) != delay) return std::nullopt;
   return delay;
 }
 
-std::optional<Repetition> RepeatingQueues::repetition(std::span<const Ticks> end, std::size_t most) const {
-  if (carried_.empty()) return std::nullopt;
+std::optional<Repetition> RepeatingQueues::repetition(const Schedule& schedule, std::span<const Ticks> end,
+                                                      std::size_t most) const {
   for (std::size_t to = 1; to <= blocks_; ++to)
     for (std::size_t blocks = 1; blocks <= std::min(most, to); ++blocks)
-      if (const auto same = delay(to - blocks, to, end)) return Repetition{to - blocks, blocks, *same};
+      if (const auto same = delay(to - blocks, to, schedule, end))
+        return Repetition{to - blocks, blocks, *same};
   return std::nullopt;
 }
 

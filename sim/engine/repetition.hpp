@@ -43,24 +43,23 @@ class RepeatingQueues {
   /// Ops of a block in the rank's queue.
   [[nodiscard]] std::size_t block_ops(Rank rank) const { return block_ops_[rank.at()]; }
 
-  /// The first blocks after which the state comes again; nullopt if it does not within this run, or not within `most` blocks. `end`: when
-  /// each op of the shorter schedule ends, by op index, under durations and delays that do not depend on the microbatch. O(blocks * most * ranks).
-  [[nodiscard]] std::optional<Repetition> repetition(std::span<const Ticks> end, std::size_t most) const;
+  /// The first blocks after which the state comes again; nullopt if it does not within this run, or not within `most` blocks. `schedule`: the
+  /// shorter one, or one with whole periods more. `end`: when each of its ops ends, by op index, under durations and delays that do not depend on the
+  /// microbatch. O(blocks * most * ranks).
+  [[nodiscard]] std::optional<Repetition> repetition(const Schedule& schedule, std::span<const Ticks> end,
+                                                     std::size_t most) const;
+  /// Ticks by which everything under way at cut `to` is later than at cut `from`; nullopt if they differ. Arguments as repetition() takes them.
+  [[nodiscard]] std::optional<Ticks> delay(std::size_t from, std::size_t to, const Schedule& schedule,
+                                           std::span<const Ticks> end) const;
 
  private:
   /// An op before the first cut that an op after it waits for, or the last one of a rank's lane.
   struct Carried {
     Rank rank;
-    std::size_t op;  // index in the shorter schedule
+    std::size_t place;  // in the rank's queue of the shorter schedule
     friend bool operator==(const Carried&, const Carried&) = default;
   };
   class Finder;
-
-  [[nodiscard]] Ticks end_of(const Carried& carried, std::size_t cut, std::span<const Ticks> end) const {
-    return end[carried.op + cut * block_ops_[carried.rank.at()]];
-  }
-  [[nodiscard]] std::optional<Ticks> delay(std::size_t from, std::size_t to,
-                                           std::span<const Ticks> end) const;
 
   int period_ = 0;
   std::size_t blocks_ = 0;

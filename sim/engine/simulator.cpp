@@ -162,7 +162,7 @@ class StepMap {
 
 /// The transition matrix, column by column: rank j is late by more than any path is long, so whatever it delays depends
 /// on it.
-MaxPlusMatrix transition_matrix(StepMap& map, std::size_t ranks) {
+MaxPlusMatrix transition_matrix(const StepFunction& map, std::size_t ranks) {
   MaxPlusMatrix matrix(ranks);
   const std::vector<Ticks> base = map(std::vector<Ticks>(ranks, 0));
   const Ticks late = *std::max_element(base.begin(), base.end()) + 1;
@@ -186,26 +186,6 @@ Ticks make_relative(std::vector<Ticks>& ready) {
 /// Mean to the nearest tick.
 Ticks mean(TickSum sum, int count) {
   return static_cast<Ticks>((sum.value() + count / 2) / count);
-}
-
-Ticks post_validation_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
-  constexpr int kMostSteps = 64;           // equal stages repeat after two
-  constexpr std::size_t kMostRanks = 512;  // beyond, the matrix costs more than it is worth
-  StepMap map(schedule, costs, steps);
-  std::vector<Ticks> ready(static_cast<std::size_t>(schedule.ranks()), 0);
-  std::map<std::vector<Ticks>, std::pair<int, TickSum>> met;  // shape -> (step, level)
-  TickSum level;                                              // time that `ready`, a shape, counts from
-  Ticks growth = 0;
-  for (int step = 0; step < kMostSteps; ++step) {
-    const auto [found, is_new] = met.emplace(ready, std::pair(step, level));
-    if (!is_new) return mean(level - found->second.second, step - found->second.first);
-    auto next = map(ready);
-    growth = *std::max_element(next.begin(), next.end()) - *std::max_element(ready.begin(), ready.end());
-    level += make_relative(next);
-    ready = std::move(next);
-  }
-  if (ready.size() > kMostRanks) return growth;
-  return max_cycle_mean(transition_matrix(map, ready.size()));
 }
 
 }  // namespace
@@ -248,9 +228,29 @@ std::optional<ScheduleHang> find_hang(const Schedule& schedule) {
   return std::nullopt;
 }
 
+Ticks post_validation_period(std::size_t ranks, const StepFunction& step_function) {
+  constexpr int kMostSteps = 64;           // equal stages repeat after two
+  constexpr std::size_t kMostRanks = 512;  // beyond, the matrix costs more than it is worth
+  std::vector<Ticks> ready(ranks, 0);
+  std::map<std::vector<Ticks>, std::pair<int, TickSum>> met;  // shape -> (step, level)
+  TickSum level;                                              // time that `ready`, a shape, counts from
+  Ticks growth = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto [found, is_new] = met.emplace(ready, std::pair(step, level));
+    if (!is_new) return mean(level - found->second.second, step - found->second.first);
+    auto next = step_function(ready);
+    growth = *std::max_element(next.begin(), next.end()) - *std::max_element(ready.begin(), ready.end());
+    level += make_relative(next);
+    ready = std::move(next);
+  }
+  if (ready.size() > kMostRanks) return growth;
+  return max_cycle_mean(transition_matrix(step_function, ready.size()));
+}
+
 Ticks steady_period(const Schedule& schedule, const Costs& costs, const Steps& steps) {
-  if (steps.rule == StepRule::PostValidation) return post_validation_period(schedule, costs, steps);
   StepMap map(schedule, costs, steps);
+  if (steps.rule == StepRule::PostValidation)
+    return post_validation_period(static_cast<std::size_t>(schedule.ranks()), std::ref(map));
   return map(std::vector<Ticks>(static_cast<std::size_t>(schedule.ranks()), 0)).front();
 }
 

@@ -88,6 +88,11 @@ class Simulator {
 /// repeats up to a constant, else by Karp's algorithm (Karp 1978) on the p x p transition matrix. Rounded to the nearest tick.
 [[nodiscard]] Ticks steady_period(const Schedule& schedule, const Costs& costs, const Steps& steps);
 
+/// One step under PostValidation: from when each rank may start it to when each may start the next one.
+using StepFunction = std::function<std::vector<Ticks>(const std::vector<Ticks>& ready)>;
+/// The same of a step that the caller evaluates. REQUIRES: a step of a schedule: `step` is max-plus linear; ranks >= 1.
+[[nodiscard]] Ticks post_validation_period(std::size_t ranks, const StepFunction& step);
+
 // The little max-plus algebra that repeated steps need.
 
 /// A square matrix over (max, +); entries are absent (minus infinity) until set.

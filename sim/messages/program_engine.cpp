@@ -18,12 +18,12 @@ namespace pipeloom {
 
 namespace {
 
-/// Something to be done at a time: a rank goes on, a message starts, a message ends.
+/// Something to be done at a time.
 struct Work {
-  enum class Kind : std::uint8_t { Rank, Start, End };
+  using Kind = WorkRecord::Kind;
   Ticks when = 0;
   std::uint64_t sequence = 0;
-  Kind kind = Kind::Rank;
+  Kind kind = Kind::Advance;
   std::uint32_t index = 0;  // rank or message
   friend bool operator>(const Work& a, const Work& b) {
     return a.when != b.when ? a.when > b.when : a.sequence > b.sequence;
@@ -89,15 +89,19 @@ class ProgramEngine {
           static_cast<std::size_t>(schedule_.stages()) * static_cast<std::size_t>(schedule_.units()), 0);
   }
 
+  /// Appends everything that is done from now on.
+  void record_in(std::vector<WorkRecord>& works) { record_ = &works; }
+
   /// Returns false if the program hangs.
   bool run() {
     for (std::size_t r = ranks_.size(); r-- > 0;)
-      work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(r), 0);
+      work_.add(Work::Kind::Advance, static_cast<std::uint32_t>(r), 0);
     Work work;
     while (work_.take(work)) {
       ready_.clear();
+      if (record_ != nullptr) record(work);
       switch (work.kind) {
-        case Work::Kind::Rank:
+        case Work::Kind::Advance:
           advance(Rank(static_cast<std::int32_t>(work.index)));
           break;
         case Work::Kind::Start:
@@ -149,6 +153,10 @@ class ProgramEngine {
     bool done = false;
   };
 
+  void record(const Work& work) {
+    const std::size_t instruction = work.kind == Work::Kind::Advance ? ranks_[work.index].next : 0;
+    record_->push_back({work.when, work.kind, work.index, instruction});
+  }
   [[nodiscard]] std::uint32_t of_program(std::uint32_t batch) const {
     return batch % static_cast<std::uint32_t>(std::max<std::size_t>(1, program_.num_batches()));
   }
@@ -170,7 +178,7 @@ class ProgramEngine {
       const auto [code, index] = list[state.next];
       if (code == Program::Code::Wait && !wait(rank, state, instance(index, state.step))) return;
       if (code != Program::Code::Run && pay_lane(rank, state, code, index) && ordered_) {
-        work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(rank.value()), state.clock);
+        work_.add(Work::Kind::Advance, static_cast<std::uint32_t>(rank.value()), state.clock);
         return;
       }
       state.lane_paid = false;
@@ -180,7 +188,7 @@ class ProgramEngine {
       if (code == Program::Code::Run) {
         run_entry(rank, state, index);
         if (!ordered_) continue;
-        work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(rank.value()), state.clock);
+        work_.add(Work::Kind::Advance, static_cast<std::uint32_t>(rank.value()), state.clock);
         return;
       }
     }
@@ -244,7 +252,7 @@ class ProgramEngine {
       }
       const Rank rank = is_send ? info.from_rank : info.to_rank;
       if (--batch.unfinished == 0 && ranks_[rank.at()].waits_for == number)
-        work_.add(Work::Kind::Rank, static_cast<std::uint32_t>(rank.value()), batch.end);
+        work_.add(Work::Kind::Advance, static_cast<std::uint32_t>(rank.value()), batch.end);
     }
     flow_.finish(message, ready_);
   }
@@ -322,6 +330,7 @@ class ProgramEngine {
   std::vector<std::uint32_t> ready_;
   Timeline timeline_;
   bool ordered_;
+  std::vector<WorkRecord>* record_ = nullptr;
 };
 
 /// The first step once more for every further one.
@@ -351,6 +360,15 @@ std::variant<ProgramRun, ProgramHang> run_program(const Program& program, const 
   ProgramRun run = std::move(engine).result();
   if (barrier) repeat_step(run.timeline, steps.count, steps.optimizer);
   return run;
+}
+
+std::variant<ProgramRun, ProgramHang> run_program_recorded(const Program& program, const Costs& costs,
+                                                           const MessageRules& rules,
+                                                           std::vector<WorkRecord>& works) {
+  ProgramEngine engine(program, costs, rules, 0, 1);
+  engine.record_in(works);
+  if (!engine.run()) return engine.hang();
+  return std::move(engine).result();
 }
 
 Ticks steady_period(const Program& program, const Costs& costs, const MessageRules& rules,

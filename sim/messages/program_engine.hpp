@@ -108,6 +108,24 @@ using ProgramHang = WaitGraph<NeededMessage>;
                                                                 const Steps& steps = {},
                                                                 const EntryTimes& entry_times = {});
 
+/// One thing that the program engine did.
+struct WorkRecord {
+  enum class Kind : std::uint8_t {
+    Advance,  ///< a rank went on
+    Start,    ///< a message was given its start and end
+    End,      ///< a message ended
+  };
+  Ticks when = 0;
+  Kind kind = Kind::Advance;
+  std::uint32_t index = 0;      ///< the rank or the message
+  std::size_t instruction = 0;  ///< of a rank: its next one
+};
+/// run_program() of one step; appends what the engine did, in the order in which it did it.
+[[nodiscard]] std::variant<ProgramRun, ProgramHang> run_program_recorded(const Program& program,
+                                                                         const Costs& costs,
+                                                                         const MessageRules& rules,
+                                                                         std::vector<WorkRecord>& works);
+
 /// Time per step of the endlessly repeated program, optimizer included. Barrier: makespan + optimizer. Post-validation: found by
 /// repeating until every rank's step takes the same time as the one before, at most 32 times; then the last step's.
 [[nodiscard]] Ticks steady_period(const Program& program, const Costs& costs, const MessageRules& rules,

@@ -159,14 +159,8 @@ Run evaluate(const io::Config& config, const Limits& limits, Depth depth) {
 
 Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
                   io::EffectiveConfig effective, Depth depth) {
-  FrameworkProgram framework;
-  if (config.schedule != io::kCustomSchedule)
-    framework = [&config, schedule](schedules::MessageStyle style) -> std::optional<Program> {
-      const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
-      if (!found.generator->messages) return std::nullopt;
-      return found.generator->messages(params_of(config, found), schedule, style);
-    };
-  return measure_run(std::move(schedule), config, limits, std::move(effective), depth, framework);
+  const FrameworkProgram framework = framework_program(config, schedule);
+  return measure_run(schedule, config, limits, std::move(effective), depth, framework);
 }
 
 Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,

@@ -12,6 +12,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
 #include "sim/messages/message_plans.hpp"
+#include "study/run/make_schedule.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -72,6 +73,18 @@ MessageRules message_rules(const cost::TransferSpec& spec) {
   rules.shared_links = spec.model == TransferModel::Link;
   rules.ranks_per_node = spec.ranks_per_node.value_or(0);
   return rules;
+}
+
+FrameworkProgram framework_program(const io::Config& config,
+                                   const std::shared_ptr<const Schedule>& schedule) {
+  if (config.schedule == io::kCustomSchedule) return {};
+  return [&config, &schedule](MessageStyle style) -> std::optional<Program> {
+    const schedules::Found found = schedules::find(config.schedule, config.place_of("schedule"));
+    if (!found.generator->messages) return std::nullopt;
+    Params params = params_of(config, found);
+    params.microbatches = schedule->microbatches() / params.updates();
+    return found.generator->messages(params, schedule, style);
+  };
 }
 
 Messages make_messages(std::shared_ptr<const Schedule> schedule, const cost::TransferSpec& spec,

@@ -12,6 +12,7 @@
 #include "schedules/generator.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/cost/cost_spec.hpp"
+#include "sim/io/config/config.hpp"
 #include "sim/messages/program.hpp"
 #include "sim/messages/program_engine.hpp"
 
@@ -19,6 +20,10 @@ namespace pipeloom::study {
 
 /// Asks a schedule's own framework for its program; empty for schedules from files.
 using FrameworkProgram = std::function<std::optional<Program>(schedules::MessageStyle)>;
+
+/// That of a configuration's schedule, which was made with as many microbatches as this one has; empty for a schedule from a file. Both must outlive it.
+[[nodiscard]] FrameworkProgram framework_program(const io::Config& config,
+                                                 const std::shared_ptr<const Schedule>& schedule);
 
 struct Messages {
   Program program;

@@ -82,7 +82,7 @@ TEST_CASE("a run repeats from the cut on at which its state comes again", "[peri
     if (op.stage() == Stage(1)) end[i] = 6 * k + (forward ? 3 : 7);
     if (op.stage() == Stage(0)) end[i] = forward ? (k < 2 ? k + 1 : 6 * (k - 2) + 10) : 6 * k + 9;
   }
-  const auto repetition = queues->repetition(end, 4);
+  const auto repetition = queues->repetition(schedule, end, 4);
   REQUIRE(repetition);
   CHECK(repetition->blocks == 1);
   CHECK(repetition->delay == 6);

@@ -49,6 +49,20 @@ class Draws {
     return text;
   }
 
+  /// The same under transfers that block, queue or share links.
+  std::string with_messages(const schedules::Generator& generator) {
+    std::string text = config(generator);
+    const auto begin = text.find(R"("transfer": {)");
+    return text.replace(begin, text.find('}', begin) + 1 - begin, R"("transfer": )" + messages());
+  }
+  /// The same in steps that overlap.
+  std::string with_overlapped_steps(const schedules::Generator& generator) {
+    const std::string text = config(generator);
+    return text.substr(0, text.size() - 1) +
+           fmt::format(R"(, "step": {{"rule": "post-validation", "optimizer": {}, "count": 2}}}})",
+                       from(0, 9));
+  }
+
  private:
   std::string numbers(int count, int low, int high) {
     std::vector<int> out;
@@ -73,6 +87,17 @@ class Draws {
     const bool times_groups = text.find("overlapped") != std::string::npos;
     if (one_in(3)) text += fmt::format(R"("exceptions": [{}], )", exception(stages, times_groups));
     return text + fmt::format(R"("transfer": {{"latency": {}}}}})", one_in(2) ? 0 : from(1, 4));
+  }
+  std::string messages() {
+    const int latency = from(0, 4);
+    if (one_in(3)) return fmt::format(R"({{"model": "blocking", "latency": {}}})", latency);
+    const char* queue = one_in(3) ? R"("per-rank")" : one_in(2) ? R"("per-direction")" : R"("per-pair")";
+    if (one_in(2))
+      return fmt::format(R"({{"model": "async", "latency": {}, "queue": {}{}}})", latency, queue,
+                         one_in(4) ? R"(, "rank_time": 1)" : "");
+    return fmt::format(
+        R"({{"model": "link", "latency": {}, "queue": {}, "bytes": {}e7, "bandwidth_gbps": 80{}}}, "time_unit": "ms")",
+        latency, queue, from(1, 3), one_in(2) ? R"(, "ranks_per_node": 2)" : "");
   }
   /// Of a stage, so that all microbatches are alike: a time of its pairs, or a factor of one kind.
   std::string exception(int stages, bool times_groups) {
@@ -106,6 +131,13 @@ std::string told(const Run& run, bool roots) {
     text.erase(begin, end - (text[end - 1] == ',' ? 1 : 0) - begin);
   }
   for (const std::string& warning : run.warnings) text += warning + '\n';
+  if (run.messages) {
+    const MessageTotals& totals = run.messages->totals;
+    const auto number = [](TickSum sum) { return static_cast<Ticks>(sum.value()); };
+    text += fmt::format("{} {} {} {} {} {} {}\n", run.messages->plan, totals.count, number(totals.transfer),
+                        number(totals.queued), number(totals.head_of_line), number(totals.exposed),
+                        run.messages->lost_to_queues);
+  }
   return text;
 }
 
@@ -115,13 +147,15 @@ struct Compared {
   int with_roots = 0;  ///< and their root causes
 };
 
+using Draw = std::string (Draws::*)(const schedules::Generator&);
+
 /// Compares each of this number of drawn runs with the whole one.
 Compared compare_drawn(const schedules::Generator& generator, int cases, unsigned seed,
-                       Depth depth = Depth::All) {
+                       Depth depth = Depth::All, Draw draw = &Draws::config) {
   Draws draws(seed);
   Compared out;
   for (int i = 0; i < cases; ++i) {
-    const std::string text = draws.config(generator);
+    const std::string text = (draws.*draw)(generator);
     INFO(text);
     const io::Config config = test::config_of(text);
     Limits limits;
@@ -150,10 +184,43 @@ TEST_CASE("a run from two short ones is the whole run, byte for byte", "[repeate
   }
 }
 
+TEST_CASE("a long run of messages is the whole one, byte for byte", "[repeated]") {
+  int shortened = 0;
+  for (const schedules::Generator& generator : schedules::all()) {
+    if (!generator.period || generator.requirements.shares_output) continue;
+    INFO(generator.name);
+    shortened += compare_drawn(generator, 8, 5, Depth::All, &Draws::with_messages).shortened;
+  }
+  CHECK(shortened > 40);
+}
+
+TEST_CASE("a long run in steps that overlap is the whole one, byte for byte", "[repeated]") {
+  int shortened = 0;
+  for (const schedules::Generator& generator : schedules::all()) {
+    if (!generator.period) continue;
+    INFO(generator.name);
+    shortened += compare_drawn(generator, 6, 3, Depth::All, &Draws::with_overlapped_steps).shortened;
+  }
+  CHECK(shortened > 40);
+}
+
 // 20,000 cases; by name, since they take minutes.
 TEST_CASE("twenty thousand runs from two short ones are the whole runs", "[.][repeated]") {
   for (const schedules::Generator& generator : schedules::all())
     if (generator.period) CHECK(compare_drawn(generator, 1000, 11).shortened > 0);
+}
+
+// By name, since they take minutes.
+TEST_CASE("four thousand runs with messages and overlapped steps are the whole runs", "[.][repeated]") {
+  int shortened = 0;
+  for (const schedules::Generator& generator : schedules::all()) {
+    if (!generator.period) continue;
+    INFO(generator.name);
+    for (const Draw draw : {&Draws::with_messages, &Draws::with_overlapped_steps})
+      if (draw != &Draws::with_messages || !generator.requirements.shares_output)
+        shortened += compare_drawn(generator, 100, 17, Depth::All, draw).shortened;
+  }
+  CHECK(shortened > 1000);
 }
 
 // By name, since they take minutes.
@@ -277,8 +344,10 @@ TEST_CASE("what no number may repeat for is evaluated op by op", "[repeated]") {
   CHECK(repeats(R"(, "exceptions": [{"kind": "F", "stage": 1, "time": 5}]})"));
   CHECK_FALSE(
       repeats(fmt::format(R"(, "microbatch_scale": [{}]}})", fmt::join(std::vector<int>(256, 1), ", "))));
-  CHECK_FALSE(repeats(R"(, "transfer": {"model": "blocking", "latency": 1}})"));
-  CHECK_FALSE(repeats(R"(}, "step": {"rule": "post-validation"})"));
+  CHECK(repeats(R"(, "transfer": {"model": "blocking", "latency": 1}})"));
+  CHECK(repeats(R"(}, "step": {"rule": "post-validation"})"));
+  CHECK_FALSE(repeats(R"(, "transfer": {"model": "async"}}, "step": {"rule": "post-validation"})"));
+  CHECK(repeats(R"(}, "options": {"offload": "all"})"));
 }
 
 TEST_CASE("times of single pairs count in long runs", "[repeated]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/analysis/critical_path.hpp"
+#include "sim/messages/program_engine.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -52,7 +53,9 @@ bool MicrobatchShifts::is_regular(std::size_t first, bool repeats) const {
 std::optional<RepeatedChain> repeated_chain(const ShortRuns& runs) {
   const Schedule& schedule = *runs.shorter().schedule;
   const RepeatedCuts& cuts = runs.cuts();
-  RepeatedChain out{critical_path(runs.shorter().timeline, *runs.shorter().costs).entries};
+  const Run& run = runs.shorter();
+  RepeatedChain out{run.program ? critical_entries(*run.program_run, *run.program)
+                                : critical_path(run.timeline, *run.costs).entries};
   const std::vector<std::size_t>& chain = out.entries;
   const auto crossing = [&](std::size_t cut) {
     return std::partition_point(chain.begin(), chain.end(),
@@ -64,6 +67,11 @@ std::optional<RepeatedChain> repeated_chain(const ShortRuns& runs) {
     return std::all_of(chain.begin() + begin, chain.begin() + end,
                        [&](std::size_t op) { return shifts.is_regular(op, repeats); });
   };
+  // Waits for messages may lead the chain back and forth over a cut.
+  const auto comes_before = [&](std::ptrdiff_t end) {
+    return std::all_of(chain.begin(), chain.begin() + end,
+                       [&](std::size_t op) { return cuts.is_before(schedule, op, cuts.last); });
+  };
   const std::size_t blocks = cuts.repetition.blocks;
   for (std::size_t cut = cuts.last; cut >= cuts.repetition.first + blocks; cut -= blocks) {
     const auto to = crossing(cut);
@@ -71,7 +79,7 @@ std::optional<RepeatedChain> repeated_chain(const ShortRuns& runs) {
     if (from == 0 ||
         !is_repeated(schedule, chain[static_cast<std::size_t>(from - 1)],
                      chain[static_cast<std::size_t>(to - 1)], cuts) ||
-        !is_regular(0, from, false) || !is_regular(from, to, true))
+        !is_regular(0, from, false) || !is_regular(from, to, true) || !comes_before(to))
       continue;
     out.from = static_cast<std::size_t>(from);
     out.to = static_cast<std::size_t>(to);

@@ -76,6 +76,7 @@ RootCause extended(const RootCause& longer, const RootCause* shorter, std::int64
 
 std::vector<RootCause> repeated_roots(const ShortRuns& runs, std::int64_t times) {
   const Run& shorter = runs.shorter();
+  if (shorter.program) return {};
   const LongerRun& longer = runs.longer();
   const RootFinder finder(shorter.timeline, *shorter.costs);
   const IdleSpans idle = all_idle_spans(shorter.timeline, *shorter.costs);

@@ -75,8 +75,10 @@ std::optional<Run> evaluate_repeated(const io::Config& config, const Limits& lim
   walks->repeated.microbatches = runs->repeated_microbatches();
   const auto over_limit = runs->over_limit(*times);
   const int microbatches = runs->microbatches(*times);
+  auto messages = metrics ? runs->messages(*times, metrics->makespan) : nullptr;
   Run run = std::move(*runs).take_shorter();
   run.metrics = std::move(metrics);
+  if (messages) run.messages = std::move(messages);
   run.critical_path = std::move(walks->path);
   run.over_limit = over_limit;
   if (run.model) {

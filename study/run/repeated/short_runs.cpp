@@ -1,6 +1,7 @@
 #include "study/run/repeated/short_runs.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "schedules/generator.hpp"
@@ -11,14 +12,18 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
 #include "sim/memory.hpp"
+#include "study/run/repeated/extended.hpp"
 #include "study/run/repeated/repeated_bound.hpp"
+#include "study/run/repeated/repeated_period.hpp"
 #include "study/run/training.hpp"
 
 namespace pipeloom::study {
 namespace {
 
-/// Most blocks of a repetition that is looked for.
-constexpr std::size_t kMostBlocks = 32;
+/// Most blocks of a repetition that is looked for: with latencies the state of a pipeline may come again only when each rank has run as many as are in flight.
+std::size_t most_blocks(const Schedule& schedule) {
+  return std::max<std::size_t>(32, static_cast<std::size_t>(schedule.ranks()));
+}
 /// Microbatches of the first size to try, by rank; each further size has twice as many.
 constexpr int kFirstMicrobatches = 3;
 /// Sizes to try: what has not repeated within 24 microbatches for each rank seldom does, and the whole run then waits for the tries.
@@ -33,24 +38,21 @@ bool names_microbatches(const cost::CostRows& rows) {
                                         [](const cost::CostRow& row) { return row.microbatch.has_value(); });
 }
 
-/// True if the configuration may take all microbatches alike, in steps that start together, with transfers that only delay.
+bool has_messages(const io::Config& config) {
+  return config.costs.transfer.model != cost::TransferModel::Latency;
+}
+
+/// True if the configuration may take all microbatches alike. Steps that overlap are told where transfers only delay.
 bool is_uniform(const io::Config& config) {
   const cost::CostSpec& costs = config.costs;
-  return costs.transfer.model == cost::TransferModel::Latency && config.step.rule == StepRule::Barrier &&
+  return (!has_messages(config) || config.step.rule == StepRule::Barrier) &&
          costs.microbatch_scale.array.empty() && !costs.microbatch_scale.table &&
          !names_microbatches(costs.table) && !names_microbatches(costs.exceptions) &&
          !costs.model.documents.per_microbatch;
 }
 
-/// A number of a run that has `times` repetitions more than one of which it is `shorter`, where one more makes it `longer`.
-std::int64_t extended(std::int64_t shorter, std::int64_t longer, std::int64_t times) {
-  const TickSum sum =
-      TickSum(shorter) + TickSum::of(TickSum::Wide{longer - shorter} * static_cast<TickSum::Wide>(times));
-  if (sum > kMaxTicks) refuse_times();
-  return static_cast<std::int64_t>(sum.value());
-}
-TickSum extended(TickSum shorter, TickSum longer, std::int64_t times) {
-  return shorter + TickSum::of((longer - shorter).value() * static_cast<TickSum::Wide>(times));
+MessageRules rules_of(const Run& run) {
+  return message_rules(run.effective->costs.transfer);
 }
 
 /// The largest of the ranks' numbers.
@@ -68,6 +70,13 @@ Params with_microbatches(Params params, std::int64_t microbatches) {
 
 bool has_listed_groups(const Params& params) {
   return params.options.group_size && params.options.group_size->is_list();
+}
+
+/// Microbatches after which queues, and with messages the rules of their framework, repeat. REQUIRES: options of `params` are those in force.
+int block_of(const schedules::Generator& generator, const Params& params, const io::Config& config) {
+  const int period = generator.period(params);
+  const bool has_rules = has_messages(config) && generator.messages && params.options.group_size;
+  return has_rules ? std::lcm(period, params.options.group_size->largest()) : period;
 }
 
 /// The run's microbatches; where ops have no numbers for as many, fewer, by whole periods.
@@ -89,7 +98,16 @@ class ShortRuns::Search {
     *limits_.max_memory /= kSizesHeld;
   }
 
-  std::optional<ShortRuns> find() { return prepare() ? find_size() : std::nullopt; }
+  /// Messages that hang or are mispaired are the whole run's to tell.
+  std::optional<ShortRuns> find() {
+    if (!prepare()) return std::nullopt;
+    if (!has_messages(config_)) return find_size();
+    try {
+      return find_size();
+    } catch (const MessageProblem&) {
+      return std::nullopt;
+    }
+  }
 
   /// Ops of the first two runs; nullopt if there are none.
   std::optional<double> first_ops() {
@@ -115,7 +133,9 @@ class ShortRuns::Search {
     if (!schedules::takes(generator, with_microbatches(plan_.params, numbered(plan_.params, period_))))
       return false;
     plan_.params.options = schedules::options_in_force(generator, plan_.params);
-    return !has_listed_groups(plan_.params);
+    if (has_listed_groups(plan_.params)) return false;
+    period_ = block_of(generator, plan_.params, config_);
+    return true;
   }
 
   /// The number of microbatches that is tried first: whole periods fewer than the run's.
@@ -152,12 +172,14 @@ class ShortRuns::Search {
                                     const std::shared_ptr<const Schedule>& shorter,
                                     const std::shared_ptr<const Schedule>& longer) const {
     Run run = evaluate_shorter(shorter);
-    const auto repetition = queues.repetition(run.timeline.end, kMostBlocks);
-    if (!repetition) return std::nullopt;
+    const auto found = find_repetition(queues, run);
+    if (!found) return std::nullopt;
+    const auto& [repetition, ahead] = *found;
     // A whole repetition before the last cut, which the next one repeats; and the rest of the run in whole repetitions.
-    const auto blocks = static_cast<std::int64_t>(repetition->blocks);
-    std::int64_t more = std::max<std::int64_t>(0, static_cast<std::int64_t>(repetition->first) + 2 * blocks -
-                                                      static_cast<std::int64_t>(queues.blocks()));
+    const auto blocks = static_cast<std::int64_t>(repetition.blocks);
+    std::int64_t more =
+        std::max<std::int64_t>(0, static_cast<std::int64_t>(repetition.first + ahead) + 2 * blocks -
+                                      static_cast<std::int64_t>(queues.blocks()));
     const std::int64_t rest = (plan_.params.microbatches - size) / period_;
     more += (rest - more) % blocks;
     const std::int64_t base_size = size + more * period_;
@@ -171,12 +193,29 @@ class ShortRuns::Search {
     const auto next = more == 0 && blocks == 1 ? longer : make(next_size);
     if (!next) return std::nullopt;
     LongerRun more_run = measure(run, next);
-    RepeatedCuts cuts{std::move(queues), *repetition, 0};
-    cuts.last = cuts.queues.blocks() + static_cast<std::size_t>(more);
+    RepeatedCuts cuts{std::move(queues), repetition, 0};
+    cuts.last = cuts.queues.blocks() + static_cast<std::size_t>(more) - ahead;
     ShortRuns out(std::move(run), std::move(more_run), std::move(cuts),
                   {plan_.found, with_microbatches(plan_.params, base_size), nullptr}, period_, config_);
-    if (!out.take_facts(limits_, depth_)) return std::nullopt;
+    if (!out.take_messages() || !out.take_facts(limits_, depth_)) return std::nullopt;
     return out;
+  }
+
+  /// A repetition, and the blocks after a cut that must repeat too.
+  struct Found {
+    Repetition repetition;
+    std::size_t ahead = 0;
+  };
+  [[nodiscard]] static std::optional<Found> find_repetition(const RepeatingQueues& queues, const Run& run) {
+    std::optional<Repetition> repetition;
+    std::size_t ahead = 0;
+    if (!run.program) {
+      repetition = queues.repetition(*run.schedule, run.timeline.end, most_blocks(*run.schedule));
+    } else if (const auto recorded = RecordedMessages::of(*run.program, *run.costs, rules_of(run), queues)) {
+      repetition = recorded->repetition(queues.blocks(), most_blocks(*run.schedule));
+      ahead = recorded->reach(queues.blocks());
+    }
+    return repetition ? std::optional(Found{*repetition, ahead}) : std::nullopt;
   }
 
   [[nodiscard]] Run evaluate_shorter(const std::shared_ptr<const Schedule>& schedule) const {
@@ -189,7 +228,7 @@ class ShortRuns::Search {
   /// The same costs for another size of the schedule.
   [[nodiscard]] LongerRun measure(const Run& run, const std::shared_ptr<const Schedule>& schedule) const {
     const io::Config& config = run.model ? run.model->costs.config : config_;
-    LongerRun out{schedule, *run.costs, {}, {}, {}};
+    LongerRun out{schedule, *run.costs, {}, {}, {}, {}};
     if (!out.costs.per_op.empty()) {
       cost::ResolvedCosts resolved = cost::resolve(config.costs, *schedule);
       out.costs = std::move(resolved.costs);
@@ -198,10 +237,14 @@ class ShortRuns::Search {
     }
     Steps one = config.step;
     one.count = 1;
-    out.timeline = simulate(schedule, out.costs, one);
+    if (run.program)
+      out.messages = run_messages(schedule, config.costs.transfer, out.costs, one,
+                                  framework_program(config, out.schedule));
+    out.timeline = out.messages ? out.messages->run.timeline : simulate(schedule, out.costs, one);
     out.over_limit = find_over_limit(out.timeline, *run.memory);
     if (limits_.with_metrics)
-      out.metrics = measure_times(out.timeline, out.costs, *run.memory, run.effective->step);
+      out.metrics = measure_times(out.timeline, out.costs, *run.memory, run.effective->step,
+                                  out.messages ? &out.messages->facts : nullptr);
     return out;
   }
 
@@ -231,6 +274,17 @@ std::optional<double> ShortRuns::first_ops(const io::Config& config, const Limit
   return Search(config, limits, depth, kWorthwhile).first_ops();
 }
 
+/// False where the longer run's messages are not the shorter one's and a repetition.
+bool ShortRuns::take_messages() {
+  if (!shorter_.program) return true;
+  const MessageRules rules = rules_of(shorter_);
+  const auto one = RecordedMessages::of(*shorter_.program, *shorter_.costs, rules, cuts_.queues);
+  const auto more = RecordedMessages::of(longer_.messages->program, longer_.costs, rules, cuts_.queues);
+  if (!one || !more || !one->is_repeated_in(*more, cuts_.last, cuts_.repetition.blocks)) return false;
+  messages_ = {*shorter_.messages, longer_.messages->summary, one->free_makespan(), more->free_makespan()};
+  return true;
+}
+
 /// False where a number may not grow by the same with every repetition.
 bool ShortRuns::take_facts(const Limits& limits, Depth depth) {
   const auto sums = [](const Schedule& schedule, const Costs& costs) {
@@ -239,6 +293,7 @@ bool ShortRuns::take_facts(const Limits& limits, Depth depth) {
   shorter_sums_ = sums(*shorter_.schedule, *shorter_.costs);
   longer_sums_ = sums(*longer_.schedule, longer_.costs);
   if (!grow_alike()) return false;
+  if (shorter_.effective->step.rule == StepRule::PostValidation && !repeated_period(*this, 0)) return false;
   return depth != Depth::All || !shorter_.metrics ||
          take_bounds(shorter_, longer_, cuts_, limits.stop, shorter_.metrics->lower_bound,
                      longer_.metrics->lower_bound);
@@ -275,10 +330,11 @@ std::optional<std::int64_t> ShortRuns::times(int microbatches) const {
                   kMaxIndex)
     return std::nullopt;
   const schedules::Generator& generator = *plan_.found.generator;
-  const Params params = with_microbatches(params_of(config_, plan_.found), microbatches);
-  const bool is_same = generator.period(params) == period_ &&
-                       schedules::takes(generator, with_microbatches(params, numbered(params, period_))) &&
-                       schedules::options_in_force(generator, params) == plan_.params.options;
+  Params params = with_microbatches(params_of(config_, plan_.found), microbatches);
+  if (!schedules::takes(generator, with_microbatches(params, numbered(params, period_)))) return std::nullopt;
+  params.options = schedules::options_in_force(generator, params);
+  const bool is_same =
+      params.options == plan_.params.options && block_of(generator, params, config_) == period_;
   return is_same ? std::optional(times) : std::nullopt;
 }
 
@@ -338,7 +394,13 @@ void ShortRuns::extend_metrics(std::int64_t times, Metrics& metrics) const {
   const Steps& steps = shorter_.effective->step;
   const Ticks longest = later(most(metrics, &RankMetrics::last_end), steps.optimizer);
   if (TickSum::times(longest, steps.count) > kMaxTicks) refuse_times();
-  add_step_times(metrics, *shorter_.schedule, *shorter_.costs, steps);
+  RunFacts facts;
+  if (steps.rule == StepRule::PostValidation) facts.period = repeated_period(*this, times).value();
+  add_step_times(metrics, *shorter_.schedule, *shorter_.costs, steps, &facts);
+}
+
+std::shared_ptr<const MessageSummary> ShortRuns::messages(std::int64_t times, Ticks makespan) const {
+  return messages_ ? std::make_shared<const MessageSummary>(messages_->extended(times, makespan)) : nullptr;
 }
 
 void ShortRuns::drop_times() {
@@ -346,6 +408,9 @@ void ShortRuns::drop_times() {
     timeline->start = {};
     timeline->end = {};
   }
+  longer_.messages.reset();
+  shorter_.program_run.reset();
+  shorter_.program.reset();
 }
 
 }  // namespace pipeloom::study

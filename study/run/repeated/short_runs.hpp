@@ -14,6 +14,8 @@
 #include "sim/io/config/config.hpp"
 #include "study/run/evaluate.hpp"
 #include "study/run/make_schedule.hpp"
+#include "study/run/messages.hpp"
+#include "study/run/repeated/repeated_messages.hpp"
 
 namespace pipeloom::study {
 
@@ -40,6 +42,7 @@ struct LongerRun {
   Timeline timeline;
   std::optional<Metrics> metrics;  ///< unless Limits::with_metrics is false
   std::optional<OverLimit> over_limit;
+  std::optional<MessageRun> messages;  ///< under another transfer model than latency
 };
 
 /// A run, and the same with one repetition more. Every number of a run with n repetitions more is that of the shorter one and n times what one adds.
@@ -66,6 +69,8 @@ class ShortRuns {
   void require_fits(std::int64_t times) const;
   /// All of them but lower_bound, which is there if the depth is Depth::All. Throws InputError for times above kMaxTicks. REQUIRES: longer() has metrics.
   void extend_metrics(std::int64_t times, Metrics& metrics) const;
+  /// The costs of messages in a run of this makespan; null under the transfer model latency.
+  [[nodiscard]] std::shared_ptr<const MessageSummary> messages(std::int64_t times, Ticks makespan) const;
   /// True if each rank is fullest at an op of the same number in all these runs. REQUIRES: longer() has metrics.
   [[nodiscard]] bool peaks_early() const;
   /// The first op above its rank's limit; nullopt if none is.
@@ -101,12 +106,14 @@ class ShortRuns {
   ShortRuns(Run shorter, LongerRun longer, RepeatedCuts cuts, SchedulePlan plan, int period,
             io::Config config);
 
+  [[nodiscard]] bool take_messages();
   [[nodiscard]] bool take_facts(const Limits& limits, Depth depth);
   [[nodiscard]] bool grow_alike() const;
 
   Run shorter_;
   LongerRun longer_;
   RepeatedCuts cuts_;
+  std::optional<MessagesOfTwo> messages_;
   SchedulePlan plan_;  // of the shorter run; its options are those in force
   int period_;         // of the generator, in microbatches of the configuration
   io::Config config_;
