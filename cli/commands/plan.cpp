@@ -33,7 +33,7 @@ namespace {
 struct PlanCommand {
   ModelOptions run;
   std::optional<std::string> objective, vary, target, budget, seed, threads, top, include, schedule_out,
-      pareto, headroom, gpus, fix, max_cp;
+      pareto, headroom, gpus, fix, max_cp, measured;
   bool chart = false;
   PrintOptions print;
   OutputOptions output;
@@ -101,9 +101,15 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
               "chunks, schedule and recomputation; needs a model and --global-batch")
       .under("The workload");
   list.option("--fix", options.fix, "KEY=N,..",
-              "With --gpus: layouts with these alone, of tp, cp, ep, pp, dp, micro_batch, chunks and zero")
+              "With --gpus: layouts with these alone, of tp, cp, ep, pp, dp, micro_batch, chunks, zero and "
+              "shards")
       .under("The workload");
   list.option("--max-cp", options.max_cp, "C", "With --gpus: the largest cp; default 8")
+      .under("The workload");
+  list.option(
+          "--measured", options.measured, "FILE",
+          "With --gpus: measured steps of layouts, which say what of the exchanges is hidden and how fast "
+          "everything else is; docs/plan.md")
       .under("The workload");
   list.option("--ranks", options.run.ranks, "P", "p, devices of the pipeline; default 8")
       .under("The workload");
@@ -410,7 +416,11 @@ ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
     return !interrupt.flag().load();
   };
   const Clock::time_point begin = Clock::now();
-  const study::LayoutPlan plan = study::make_layouts(layouts_workload(options), asked);
+  io::Config workload = layouts_workload(options);
+  if (options.measured)
+    asked.measured =
+        study::read_measured(*options.measured, asked.devices, workload.costs.model.global_batch.value_or(1));
+  const study::LayoutPlan plan = study::make_layouts(std::move(workload), asked);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const bool is_empty = plan.plan.candidates.empty();
   if (options.schedule_out && !is_empty) write_winner(options, plan.plan.candidates.front());
@@ -429,8 +439,10 @@ ExitCode run_plan(PlanCommand& options, const Interrupt& interrupt) {
   options.print.require_free_file();
   if (options.schedule_out) require_free(*options.schedule_out, options.print.force);
   if (options.gpus) return run_layouts(options, interrupt);
-  if (options.fix || options.max_cp)
-    throw InputError(Where{options.fix ? "--fix" : "--max-cp"}, "it is for plans of layouts; add --gpus N");
+  for (const auto& [name, given] :
+       {std::pair("--fix", options.fix.has_value()), std::pair("--max-cp", options.max_cp.has_value()),
+        std::pair("--measured", options.measured.has_value())})
+    if (given) throw InputError(Where{name}, "it is for plans of layouts; add --gpus N");
   const WritePicture write_picture = options.pareto ? picture_writer(*options.pareto) : nullptr;
   if (options.pareto) require_free(*options.pareto, options.print.force);
   const Asked given = workload_of(options);

@@ -174,13 +174,14 @@ def plan(
     zero: int | None = None, seq: SupportsIndex | None = None, micro_batch: SupportsIndex | None = None, global_batch: SupportsIndex | None = None,
     recompute: str | Sequence[str] | None = None, precision: str | None = None, gpus: SupportsIndex | None = None,
     fix: Mapping[str, SupportsIndex] | None = None, max_cp: SupportsIndex | None = None,
+    measured: Path_ | None = None,
 ) -> Plan:
     """The best schedules for a workload, ranked, each with a bound on how much better any could be.
 
     ``source`` is a configuration (file or dict) or the name of a model, as ``estimate`` takes it; ``hardware`` to ``precision`` are of models. ``vary`` says what may differ
     (["order", "chunks"]), ``limit`` what a rank may hold (bytes or "16GB"), ``headroom`` what share of the device stays free, ``budget`` how many seconds are searched,
     about. With ``gpus`` in place of ``ranks`` every layout of that many devices is looked at (tp, cp, ep, pp, dp, micro batch, chunks, schedule, recomputation): ``fix``
-    keeps sizes ({"tp": 8}), ``max_cp`` bounds cp; candidates then have ``layout``, ``tokens_per_s_per_gpu``, ``mfu`` and ``exposed``, the plan ``space``. Ctrl-C gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
+    keeps sizes ({"tp": 8}), ``max_cp`` bounds cp, ``measured`` names a file of measured steps; candidates then have ``layout``, ``tokens_per_s_per_gpu``, ``mfu`` and ``exposed``, the plan ``space``. Ctrl-C gives the best so far (``interrupted``). No schedule that fits is no error: ``candidates`` is then empty. Raises InputError for wrong input.
 
     >>> plan({"schedule": "1f1b", "ranks": 4, "microbatches": 8}, budget=0.2).best.step_time > 0
     True
@@ -189,7 +190,7 @@ def plan(
         "ranks": ranks, "microbatches": microbatches, "chunks": chunks, "schedule": schedule, "objective": objective, "vary": vary, "target": target,
         "limit": limit, "headroom": headroom, "budget": budget, "seed": seed, "jobs": jobs, "top": top, "hardware": hardware, "tp": tp, "dp": dp,
         "cp": cp, "ep": ep, "zero": zero, "seq": seq, "micro_batch": micro_batch, "global_batch": global_batch, "recompute": recompute,
-        "precision": precision, "gpus": gpus, "max_cp": max_cp,
+        "precision": precision, "gpus": gpus, "max_cp": max_cp, "measured": measured,
         "fix": None if fix is None else ",".join(f"{key}={operator.index(size)}" for key, size in fix.items()),
     }
     words: list[str] = []

@@ -195,9 +195,10 @@ struct ModelSpec {
   int context = 1;
   int expert = 1;
   DeviceOrder order = DeviceOrder::PipelineLast;
-  std::optional<int> zero;   ///< 0 to 3; 1 if left out
-  int gradient_bytes = 4;    ///< of a parameter
-  int optimizer_bytes = 12;  ///< of a parameter: the weight's 32-bit copy and two moments
+  std::optional<int> zero;    ///< 0 to 3; 1 if left out
+  std::optional<int> shards;  ///< data ranks that share out; all if left out
+  int gradient_bytes = 4;     ///< of a parameter
+  int optimizer_bytes = 12;   ///< of a parameter: the weight's 32-bit copy and two moments
   std::string
       trainable;  ///< "all", "none" or parts between commas (kTrainableParts of sim/options.hpp); empty: all
   int adapter_rank = 0;         ///< of adapters beside the products that are frozen
@@ -210,7 +211,8 @@ struct ModelSpec {
   bool fused_experts =
       true;  ///< of experts' activation and weighting only the tensors that one kernel needs are kept
   Reduction reduction = Reduction::Exposed;
-  std::optional<Scale> expert_load;  ///< tokens of the fullest expert rank over the mean, in units of 1e-9
+  std::optional<Scale> compute_scale;  ///< factor of the passes' times but collectives, in units of 1e-9
+  std::optional<Scale> expert_load;    ///< tokens of the fullest expert rank over the mean, in units of 1e-9
   std::optional<Scale>
       hidden_collectives;  ///< share of the layers' collectives that products hide, in units of 1e-9
   /// The same of one kind of ranks, which counts for these in place of hidden_collectives; `hidden_data`: of the gradients' reduction.

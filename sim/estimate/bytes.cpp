@@ -76,7 +76,7 @@ struct Sharing {
 /// Frozen parameters are their weights in 16 bits and nothing else.
 void add_parameters(const Setting& setting, const StageSum& sum, std::int64_t ends, Stage& out) {
   const int zero = setting.split.zero;
-  const Replicas replicas = replicas_of(setting);
+  const Replicas replicas = shards_of(setting);
   const Sharing each;
   const Sharing shared{static_cast<double>(replicas.dense), static_cast<double>(replicas.experts)};
   const auto trained = [&](const Sharing& sharing, double bytes) {

@@ -159,7 +159,7 @@ class Estimator {
     if (shares_head(setting_)) add_share(parts_.shared_head, out);
     if (!model_.profile) add_framework(out);
     if (model::has_sizes(model_)) finish_bytes(setting_, sum, is_last, out);
-    if (shards_layers(setting_) && setting_.hardware) add_sharding(out);
+    if (reduces_each(setting_) && setting_.hardware) add_sharding(out);
     round(out);
     return out;
   }
@@ -242,7 +242,7 @@ class Estimator {
 
   /// Adds the framework's time of a forward, of a backward and of each pass of a shared head, however many layers they have.
   void add_framework(Stage& out) const {
-    const double seconds = setting_.hardware->launch.pass_seconds;
+    const double seconds = setting_.hardware->launch.pass_seconds * setting_.compute;
     const bool has_backward = out.pass[1].seconds() + out.pass[2].seconds() > 0;
     out.pass[0].of(Term::Launch) += seconds;
     if (has_backward) out.pass[1].of(Term::Launch) += seconds;

@@ -60,6 +60,7 @@ struct Setting {
   int optimizer_bytes = 12;  ///< of a parameter; from 4 on with a copy of the weight in 32 bits
   /// [model::Group] share of the layers' collectives of these ranks that products hide; of Data: of the gradients' reduction.
   std::array<double, model::kGroups> hidden = {};
+  double compute = 1;               ///< factor of all times of passes but collectives
   bool overlaps_reduction = false;  ///< gradients are summed layer by layer after the last backward
 };
 
@@ -87,6 +88,11 @@ struct Setting {
 /// reduced at once, in each microbatch. In a pipeline that would be so for each microbatch of each stage, and a stage is gathered once.
 [[nodiscard]] inline bool shards_layers(const Setting& setting) {
   return setting.split.zero >= 3 && setting.split.pipeline == 1;
+}
+
+/// True if the gradients of each microbatch are reduced at once: ZeRO 2 and 3 without a pipeline. Pipelines reduce once a step.
+[[nodiscard]] inline bool reduces_each(const Setting& setting) {
+  return setting.split.zero >= 2 && setting.split.pipeline == 1;
 }
 
 /// The terms of the time of a pass, or of the step's end.
@@ -207,12 +213,13 @@ struct StepEnd {
 /// holds: gradients cleared and scaled. Frozen parameters have no part in it.
 [[nodiscard]] StepEnd step_end(const Setting& setting, std::span<const Stage* const> stages);
 
-/// Times in which fully sharded (ZeRO 3) parameters of one stage come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.
+/// Times in which parameters of one stage come and go: UNSHARD and REDUCE_GRAD of PyTorch's programs.
 struct ShardTimes {
-  double gather = 0;     ///< seconds of the all-gather of its weights
-  double reduction = 0;  ///< seconds of the reduce-scatter of its gradients
+  double gather = 0;  ///< seconds of the all-gather of its weights; 0 below ZeRO 3
+  double reduction =
+      0;  ///< seconds of the reduce-scatter of its gradients, and of their sum over the groups of hybrid sharding; 0 below ZeRO 2
 };
-/// The sums of a rank's stages are step_end()'s reduction, but for the latency of each. All 0 below ZeRO 3. `pieces`: equal parts that come one after the other.
+/// The sums of a rank's stages are step_end()'s reduction under ZeRO 3 in a pipeline, but for the latency of each. `pieces`: equal parts that come one after the other.
 /// REQUIRES: setting.hardware.
 [[nodiscard]] ShardTimes shard_times(const Setting& setting, const Stage& stage, int pieces = 1);
 

@@ -72,6 +72,18 @@ LayerTime end_time(const Setting& setting, const model::Work& work) {
   return out;
 }
 
+/// Everything but collectives takes the setting's factor.
+LayerTime scaled(const Setting& setting, LayerTime time) {
+  if (setting.compute == 1) return time;
+  const auto scale = [&](PassTime& pass) {
+    for (std::size_t term = 0; term < kTerms; ++term)
+      if (static_cast<Term>(term) != Term::Collectives) pass.terms[term] *= setting.compute;
+  };
+  for (PassTime& pass : time.pass) scale(pass);
+  scale(time.recomputed);
+  return time;
+}
+
 /// Measured times of a letter's layer; all 0 for letters without a time.
 LayerTime measured(const model::Profile& profile, char letter) {
   LayerTime out;
@@ -94,19 +106,20 @@ LayerTime whole_head_time(const Setting& setting) {
 }  // namespace
 
 LayerTime layer_time(const Setting& setting, const model::Layer& layer) {
-  if (setting.model->profile) return measured(*setting.model->profile, layer.letter);
-  return time_of_layer(setting, layer);
+  return scaled(setting, setting.model->profile ? measured(*setting.model->profile, layer.letter)
+                                                : time_of_layer(setting, layer));
 }
 
 LayerTime embedding_time(const Setting& setting) {
-  if (setting.model->profile) return measured(*setting.model->profile, 'E');
-  return end_time(setting, model::embedding_work(*setting.model, setting.split));
+  return scaled(setting, setting.model->profile
+                             ? measured(*setting.model->profile, 'E')
+                             : end_time(setting, model::embedding_work(*setting.model, setting.split)));
 }
 
 LayerTime last_stage_time(const Setting& setting) {
-  if (!shares_head(setting)) return whole_head_time(setting);
+  if (!shares_head(setting)) return scaled(setting, whole_head_time(setting));
   if (setting.model->profile) return {};  // the norm is part of the measured head
-  return end_time(setting, model::final_norm_work(*setting.model, setting.split));
+  return scaled(setting, end_time(setting, model::final_norm_work(*setting.model, setting.split)));
 }
 
 LayerTime shared_head_time(const Setting& setting) {
@@ -115,15 +128,15 @@ LayerTime shared_head_time(const Setting& setting) {
       model.profile ? whole_head_time(setting) : end_time(setting, model::output_work(model, setting.split));
   const double heads = 1.0 + model.mtp;
   for (PassTime& pass : out.pass) pass = pass * (model.profile ? heads / setting.split.output : heads);
-  return out;
+  return scaled(setting, out);
 }
 
 LayerTime mtp_time(const Setting& setting) {
   LayerTime out = shares_head(setting) ? LayerTime() : whole_head_time(setting);
-  if (setting.model->profile) return out;
+  if (setting.model->profile) return scaled(setting, out);
   const LayerTime join = end_time(setting, model::mtp_work(*setting.model, setting.split));
   for (std::size_t pass = 0; pass < kPasses; ++pass) out.pass[pass] += join.pass[pass];
-  return out;
+  return scaled(setting, out);
 }
 
 }  // namespace pipeloom::estimate

@@ -316,6 +316,7 @@ class SplitCheck {
     if (group % split_.expert != 0)
       refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x dp is {}; ep must divide it",
                          split_.expert, group));
+    shards();
     // All tokens of a group on one of its ranks are e times the mean.
     const int nearest = split_.tensor * split_.context;
     if (split_.order == DeviceOrder::DataLast && nearest % split_.expert != 0)
@@ -329,6 +330,20 @@ class SplitCheck {
                       "the mean",
                       split_.expert_load, split_.expert,
                       split_.expert == 1 ? "1" : fmt::format("from 1 to {}", split_.expert)));
+  }
+
+  /// Hybrid sharding: groups of data ranks that share out, and are replicas of each other.
+  void shards() const {
+    if (split_.shards == 0) return;
+    if (split_.shards < 0 || split_.shards > split_.data || split_.data % split_.shards != 0)
+      refuse(fmt::format("shards is {}; it must divide the data ranks (dp), {}", split_.shards, split_.data));
+    if (split_.zero == 0 && split_.shards > 1)
+      refuse(
+          fmt::format("shards is {}, and ZeRO 0 shares nothing out; leave one of them out", split_.shards));
+    const std::int64_t inside = std::int64_t{split_.shards} * split_.context * split_.tensor;
+    if (inside % split_.expert != 0)
+      refuse(fmt::format("expert parallelism (ep) is {}, but tp x cp x shards is {}; ep must divide it",
+                         split_.expert, inside));
   }
 
   void tokens() const {

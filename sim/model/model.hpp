@@ -287,6 +287,8 @@ struct Split {
   int output = 1;  ///< stages that share out the rows of the output layer; 1: the last has them all
   int zero =
       1;  ///< 0: everything whole on each replica; 1: optimizer states shared out; 2: gradients too; 3: weights too (FSDP)
+  int shards =
+      0;  ///< data ranks next to each other that share out what `zero` says, each such group alike; 0: all data ranks
   bool sequence_parallel = true;  ///< what is not cut by t goes by tokens over the same ranks
   bool flash = true;              ///< attention keeps no scores
   bool fused_experts =
@@ -299,6 +301,10 @@ struct Split {
   std::vector<std::int64_t> documents = {};
   Trainable trainable = {};
 };
+/// True if groups of data ranks share out, and are replicas of each other.
+[[nodiscard]] inline bool is_hybrid(const Split& split) {
+  return split.shards > 0 && split.shards < split.data;
+}
 
 /// What is computed again in the backward instead of kept.
 enum class Recomputation : std::uint8_t { None, Selective, Full };

@@ -76,7 +76,8 @@ LayoutBounds::Known& LayoutBounds::known_of(const ParallelLayout& layout) {
   if (found != known_.end()) return found->second;
   estimate::Setting setting = setting_of(base_, layout);
   if (recompute_of(layout).whole) setting.layers_again = 1;
-  setting.split.zero = 1;  // without gathers, which depend on the replicas
+  setting.split.zero = 1;  // without gathers and reductions, which depend on the replicas
+  setting.split.shards = 0;
   Known known{estimate::LayerCosts(setting)};
   setting.layers_again.reset();
   const std::vector<int> all = {static_cast<int>(setting.model->layers.size())};

@@ -52,6 +52,10 @@ io::Config config_of(const io::Config& base, const ParallelLayout& layout, const
   spec.expert = layout.expert;
   spec.data = layout.data;
   spec.zero = layout.zero;
+  if (layout.shards > 0) {
+    spec.shards = layout.shards;
+    io::mark_given(out, "costs.shards");
+  }
   spec.micro_batch = layout.micro_batch;
   out.options.recompute = option_of(layout);
   for (const char* key : {"ranks", "microbatches", "costs.tp", "costs.cp", "costs.ep", "costs.dp",
@@ -71,6 +75,7 @@ model::Split split_of(model::Split base, const ParallelLayout& layout) {
   base.expert = layout.expert;
   base.data = layout.data;
   base.zero = layout.zero;
+  base.shards = layout.shards;
   base.micro_batch = layout.micro_batch;
   return base;
 }

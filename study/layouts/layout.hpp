@@ -39,6 +39,7 @@ struct ParallelLayout {
   int pipeline = 1;
   int data = 1;
   int zero = 1;
+  int shards = 0;              ///< of the data ranks, as model::Split has it
   int micro_batch = 1;         ///< samples
   int microbatches = 1;        ///< of a pipeline and step
   int chunks = 1;              ///< stages of a rank

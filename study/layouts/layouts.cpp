@@ -61,6 +61,7 @@ class LayoutPlanner {
     require_workload();
     plan_.plan.room = leave_headroom(base_, options_.headroom);
     plan_.global_batch = *base_.costs.model.global_batch;
+    take_measured();
     setting_ = setting_of_base();
     plan_.space = space_of(space(options_.target));
     if (plan_.space.points == 0) refuse_space();
@@ -73,7 +74,7 @@ class LayoutPlanner {
     finish_plan();
     if (!plan_.ended && !plan_.layouts.empty()) {
       look_elsewhere();
-      vary_hidden();
+      if (!plan_.fitted) vary_hidden();
     }
     return std::move(plan_);
   }
@@ -85,8 +86,8 @@ class LayoutPlanner {
       throw InputError(Where{"--gpus"},
                        "layouts are of a model; name one: pipeloom plan llama3-70b --hardware "
                        "h100 --gpus 512 --global-batch 1024");
-    for (const char* key : {"costs.tp", "costs.cp", "costs.ep", "costs.dp", "costs.zero", "costs.micro_batch",
-                            "costs.layers", "options.recompute", "chunks"})
+    for (const char* key : {"costs.tp", "costs.cp", "costs.ep", "costs.dp", "costs.zero", "costs.shards",
+                            "costs.micro_batch", "costs.layers", "options.recompute", "chunks"})
       if (base_.given.has(key))
         throw InputError(
             base_.place_of(key),
@@ -100,6 +101,18 @@ class LayoutPlanner {
     if (!model::has_sizes(*model_of(base_)))
       throw InputError(base_.place_of("costs.model"),
                        "the model has measured times and no sizes, so that it cannot be laid out otherwise");
+  }
+
+  /// Forecasts under the terms that measured steps say.
+  void take_measured() {
+    if (options_.measured.empty()) return;
+    for (const char* key : {"costs.hidden_collectives", "costs.hidden.tp", "costs.hidden.cp",
+                            "costs.hidden.ep", "costs.compute_scale"})
+      if (base_.given.has(key))
+        throw InputError(base_.place_of(key),
+                         fmt::format("measured steps say {}; leave one of them out", key));
+    plan_.fitted = fit_forecast(base_, options_.measured);
+    base_ = with_terms(std::move(base_), plan_.fitted->terms);
   }
 
   [[noreturn]] void refuse_space() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "study/layouts/measured.hpp"
 #include "study/layouts/search.hpp"
 #include "study/plan/plan.hpp"
 
@@ -24,7 +25,8 @@ struct LayoutOptions {
   std::size_t top = 5;                  ///< splits in the answer
   /// Seconds in which orders of the first rows are searched for, about; 0: their layers alone are dealt out anew.
   double seconds = 0;
-  std::uint64_t seed = 1;  ///< of these searches
+  std::uint64_t seed = 1;                     ///< of these searches
+  std::vector<MeasuredLayout> measured = {};  ///< steps that say terms of the forecast
   int threads = 1;
   bool simulates_all = false;  ///< as LayoutSearch::simulates_all
   /// As LayoutSearch::progress.
@@ -53,8 +55,9 @@ struct LayoutPlan {
   int devices = 1;
   int global_batch = 1;
   std::optional<Elsewhere> elsewhere = {};
-  std::vector<IfHidden> sensitivities = {};
-  bool ended = false;  ///< by `progress`: the best so far
+  std::vector<IfHidden> sensitivities = {};   ///< without measured steps
+  std::optional<FittedForecast> fitted = {};  ///< with measured steps
+  bool ended = false;                         ///< by `progress`: the best so far
 };
 
 /// Of layouts whose steps are within this share of each other none counts as faster.
@@ -63,7 +66,7 @@ inline constexpr double kEqualSteps = 0.02;
 /// Layouts of the workload's model. Each row is the fastest layout of its split; of those within 0.3 % of it the one with the smallest number of chunks, the
 /// plainer order and least that runs again. The first row is, of those within kEqualSteps of the fastest, the one whose fullest rank holds a tenth of the
 /// device less than the others, then that with the smallest tp, pp, the plainer order, and least that runs again; the other rows are in the order of
-/// their steps. Layers, and under LayoutOptions::seconds orders, of the first three are then chosen as make_plan() does. Throws InputError where the workload names no model, no hardware or no global batch, where the model has no sizes, and where nothing is
+/// their steps. Layers, and under LayoutOptions::seconds orders, of the first three are then chosen as make_plan() does. Throws as fit_forecast(), and InputError where the workload names no model, no hardware or no global batch, where the model has no sizes, and where nothing is
 /// left of the space.
 [[nodiscard]] LayoutPlan make_layouts(io::Config workload, const LayoutOptions& options);
 

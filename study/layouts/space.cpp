@@ -158,8 +158,20 @@ class Enumeration {
     const bool has_shards = layout.pipeline == 1 && layout.data * layout.context > 1;
     for (const int zero : fixed_or("zero", has_shards ? std::vector{1, 3} : std::vector{1})) {
       layout.zero = zero;
-      add_split(layout);
+      for (const int shards : fixed_or("shards", shard_counts(layout))) {
+        layout.shards = shards == layout.data ? 0 : shards;
+        add_split(layout);
+      }
     }
+  }
+
+  /// FSDP over all data ranks, and over those of a node alone.
+  [[nodiscard]] std::vector<int> shard_counts(const ParallelLayout& layout) const {
+    const int inside = layout.tensor * layout.context;
+    const int near = of_.hardware->devices_per_node / inside;
+    const bool is_hybrid = layout.zero == 3 && layout.pipeline == 1 && near > 1 && near < layout.data &&
+                           layout.data % near == 0 && near * inside % layout.expert == 0;
+    return is_hybrid ? std::vector{0, near} : std::vector{0};
   }
 
   /// Targets that run the split, and why none does.

@@ -48,11 +48,11 @@ class ExclusionCounts {
   std::array<std::int64_t, kExcluded.size()> counts_ = {};
 };
 
-/// Sizes that every layout has: "tp", "cp", "ep", "pp", "dp", "micro_batch", "chunks", "zero" with a number.
+/// Sizes that every layout has: "tp", "cp", "ep", "pp", "dp", "micro_batch", "chunks", "zero", "shards" with a number.
 using Fixed = std::map<std::string, int, std::less<>>;
 /// The keys of Fixed.
-inline constexpr std::array<std::string_view, 8> kFixable = {"tp", "cp",          "ep",     "pp",
-                                                             "dp", "micro_batch", "chunks", "zero"};
+inline constexpr std::array<std::string_view, 9> kFixable = {"tp",          "cp",     "ep",   "pp",    "dp",
+                                                             "micro_batch", "chunks", "zero", "shards"};
 
 /// The model, devices and batch that layouts are of.
 struct SpaceOf {
@@ -74,7 +74,7 @@ struct Space {
 
 /// Each divisor of the devices for each dimension, microbatches of 1 to 16 samples, each of kRecomputeChoices that the model has (of whole layers 1, 2, 4, .. of a stage too), and each order that the target makes itself
 /// with numbers of chunks up to one layer a stage: of those whose largest stages have as many layers, the smallest. Orders that hold all microbatches
-/// are not among them. ZeRO 1, without a pipeline 3 as well, or the level that is fixed.
+/// are not among them. ZeRO 1, without a pipeline 3 as well, over all data ranks or over those of a node, or the level and the shards that are fixed.
 [[nodiscard]] Space space_of(const SpaceOf& of);
 
 /// The target's word for the order `order` of a layout's generator; "" where it makes none.

@@ -246,6 +246,7 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
                .order = spec.order,
                .output = shares_head(out) ? pipeline.stages : 1,
                .zero = spec.zero.value_or(1),
+               .shards = spec.shards.value_or(0),
                .sequence_parallel = spec.sequence_parallel,
                .flash = spec.flash,
                .fused_experts = spec.fused_experts,
@@ -263,6 +264,13 @@ estimate::Setting setting_on(const io::Config& config, const Pipeline& pipeline)
     out.hidden[static_cast<std::size_t>(group)] =
         static_cast<double>(own.value_or(otherwise)) / static_cast<double>(kUnitScale);
   };
+  if (spec.compute_scale) {
+    constexpr Scale kMost = 100;
+    if (*spec.compute_scale > kMost * kUnitScale || *spec.compute_scale < kUnitScale / kMost)
+      throw InputError(config.place_of("costs.compute_scale"),
+                       "costs.compute_scale must be between 0.01 and 100");
+    out.compute = static_cast<double>(*spec.compute_scale) / static_cast<double>(kUnitScale);
+  }
   const Scale all = spec.hidden_collectives.value_or(0);
   hidden(model::Group::Tensor, spec.hidden_tensor, all);
   hidden(model::Group::Context, spec.hidden_context, all);

@@ -47,8 +47,10 @@ void add_stage_needs(const Taken& taken, std::vector<std::string>& needs) {
                                 deployment.model->mtp == 1 ? "the layer" : "the layers"));
   const model::Split& split = deployment.split;
   if (split.tensor * split.context * split.expert * split.data > 1)
-    needs.push_back(fmt::format("build_stage spreads a stage over tp {}, cp {}, ep {} and dp {} with ZeRO {}",
-                                split.tensor, split.context, split.expert, split.data, split.zero));
+    needs.push_back(
+        fmt::format("build_stage spreads a stage over tp {}, cp {}, ep {} and dp {} with ZeRO {}{}",
+                    split.tensor, split.context, split.expert, split.data, split.zero,
+                    is_hybrid(split) ? fmt::format(" over groups of {}", split.shards) : ""));
   const std::string counted = layers_again_text(deployment.recompute);
   const std::string again = !counted.empty()              ? counted
                             : deployment.recomputes_all() ? "every layer"

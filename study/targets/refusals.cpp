@@ -221,6 +221,9 @@ std::string split_refusal(const Target& target, const model::Model& model, const
         scores_refusal(target, model, split), sequence_refusal(target, split),
         experts_refusal(target, split)})
     if (!refusal.empty()) return refusal;
+  if (is_hybrid(split) && !target.shares_in_groups)
+    return fmt::format("{} is told to share out over all data ranks, not over groups of {}", target.title,
+                       split.shards);
   if (split.pipeline > 1 && has_replicas(split) && split.zero > target.most_zero)
     return fmt::format("{} shares out optimizer states alone beside a pipeline (ZeRO {}), not ZeRO {}",
                        target.title, target.most_zero, split.zero);

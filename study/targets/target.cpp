@@ -62,7 +62,8 @@ constexpr Target torch_release(std::string_view release) {
           .source = "torch/distributed/pipelining/schedules.py",
           .orders = kPyTorchClasses,
           .files = FilePlacements::Any,
-          .pipelines_one_rank = true};
+          .pipelines_one_rank = true,
+          .shares_in_groups = true};
 }
 
 constexpr std::array<Target, 8> kTargets = {{
@@ -83,6 +84,7 @@ constexpr std::array<Target, 8> kTargets = {{
      .ties_weights = false,
      .has_mtp = false,
      .has_mamba = false,
+     .shares_in_groups = true,
      .shards_weights = true,
      .context_parts = 2,
      .context_tokens = kMaskBlock,

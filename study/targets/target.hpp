@@ -68,9 +68,10 @@ struct Target {
       true;  ///< embedding and head may share weights though they are on different ranks; else they have to be configured apart
   bool has_mtp = true;    ///< layers for multi-token prediction go through a pipeline, and over context ranks
   bool has_mamba = true;  ///< state-space layers
-  bool has_towers = true;       ///< encoders in front of the decoder
-  int most_zero = 3;            ///< the highest level of ZeRO that it is told beside a pipeline
-  bool shards_weights = false;  ///< data ranks share out weights (FSDP) or nothing
+  bool has_towers = true;         ///< encoders in front of the decoder
+  bool shares_in_groups = false;  ///< it is told hybrid sharding
+  int most_zero = 3;              ///< the highest level of ZeRO that it is told beside a pipeline
+  bool shards_weights = false;    ///< data ranks share out weights (FSDP) or nothing
   /// Equal parts of a sequence that each of several context ranks has.
   int context_parts = 1;
   int context_tokens = 1;             ///< the tokens of each of several context ranks are a multiple of this

@@ -60,8 +60,9 @@ void set_degrees(const Taken& taken, ConfigLines& lines) {
   lines.set("parallelism.tensor_parallel_degree", split.tensor);
   lines.set("parallelism.context_parallel_degree", split.context);
   lines.set("parallelism.expert_parallel_degree", split.expert);
-  lines.set("parallelism.data_parallel_replicate_degree", split.zero == 0 ? split.data : 1);
-  lines.set("parallelism.data_parallel_shard_degree", split.zero == 0 ? 1 : split.data);
+  const int shards = split.zero == 0 ? 1 : split.shards > 0 ? split.shards : split.data;
+  lines.set("parallelism.data_parallel_replicate_degree", split.data / shards);
+  lines.set("parallelism.data_parallel_shard_degree", shards);
 }
 
 void set_batch(const Taken& taken, ConfigLines& lines) {

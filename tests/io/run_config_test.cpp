@@ -136,7 +136,7 @@ TEST_CASE("a wrong configuration gets one exact line") {
        "c:2:34: error: '03' is no stage; the keys of costs.forward.stages are numbers such as \"3\""},
       {with(R"("costs": {"foward": 1})"),
        "c:2:11: error: unknown key of costs 'foward'; did you mean 'forward'? valid: model, hardware, zero, "
-       "flash, order, per, layers, forward, backward, offload and 37 more"},
+       "shards, flash, order, per, layers, forward, backward and 39 more"},
       {with(R"("costs": {"time_unit": "min"})"),
        "c:2:24: error: unknown costs.time_unit 'min'; valid: unit, s, ms, us, ns"},
       {with(R"("costs": {"overlapped": "sequental"})"),

@@ -302,6 +302,61 @@ TEST_CASE(
   CHECK(hidden.costs().estimate.stages.front().ticks == before.ticks);
 }
 
+TEST_CASE("estimate: without a pipeline ZeRO 2 reduces each microbatch's gradients at once") {
+  // 32 layers. The last one's reduction shows in each backward, the others are beside it; at the end of the step the new weights are gathered, and nothing
+  // is reduced any more.
+  const EstimatedRun states = replicated(8, 1);
+  const EstimatedRun gradients = replicated(8, 2);
+  const estimate::Stage& before = states.costs().estimate.stages.front();
+  const estimate::Stage& stage = gradients.costs().estimate.stages.front();
+  const estimate::Setting& setting = gradients.costs().setting;
+  const double hidden_by = before.pass[1].seconds() + before.pass[2].seconds();
+  REQUIRE(estimate::shard_times(setting, stage).reduction < hidden_by);
+  CHECK(stage.pass[0].seconds() == before.pass[0].seconds());
+  CHECK(stage.pass[1].seconds() - before.pass[1].seconds() ==
+        Approx(estimate::shard_times(setting, stage, 32).reduction / 32));
+  const double gather = hardware::time_of(*setting.hardware, model::CollectiveKind::AllGather,
+                                          2.0 * static_cast<double>(stage.dense), 8, 8)
+                            .seconds;
+  CHECK(gradients.costs().step_end.reduction == Approx(gather));
+  CHECK(stage.bytes.of(Category::Gradients) == before.bytes.of(Category::Gradients) / 8);
+}
+
+TEST_CASE("estimate: in a pipeline ZeRO 2 reduces once a step") {
+  const EstimatedRun states = estimated(llama("1f1b", R"(, "dp": 8, "zero": 1)"));
+  const EstimatedRun gradients = estimated(llama("1f1b", R"(, "dp": 8, "zero": 2)"));
+  CHECK(gradients.run.metrics->step_time == states.run.metrics->step_time);
+}
+
+TEST_CASE("estimate: hybrid sharding gathers within a group and sums over the groups") {
+  const EstimatedRun one = replicated(8, 3);
+  const EstimatedRun all = replicated(64, 3);
+  const EstimatedRun hybrid = replicated(64, 3, R"(, "shards": 8)");
+  const auto& of_one = one.costs().estimate.stages.front();
+  const auto& of_hybrid = hybrid.costs().estimate.stages.front();
+  // Bytes and gathers are those of eight replicas.
+  CHECK(of_hybrid.bytes.bytes == of_one.bytes.bytes);
+  const auto times = [](const EstimatedRun& run) {
+    return estimate::shard_times(run.costs().setting, run.costs().estimate.stages.front());
+  };
+  CHECK(times(hybrid).gather == times(one).gather);
+  // Reductions are those, and the sum of an eighth of the gradients, 4 bytes each, over eight groups whose ranks are in different nodes.
+  const auto& hardware = *hybrid.costs().setting.hardware;
+  const double shard = 4.0 * static_cast<double>(of_hybrid.dense) / 8;
+  const double sum = hardware::time_of(hardware, model::CollectiveKind::AllReduce, shard, 8, 1).seconds;
+  CHECK(times(hybrid).reduction == Approx(times(one).reduction + sum));
+  // Groups of all data ranks are no groups.
+  CHECK(replicated(64, 3, R"(, "shards": 64)").costs().estimate.stages.front().ticks ==
+        all.costs().estimate.stages.front().ticks);
+}
+
+TEST_CASE("estimate: groups that cannot share out are refused") {
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "dp": 8, "zero": 3, "shards": 3)")),
+            "shards is 3; it must divide the data ranks (dp), 8"));
+  CHECK(has(evaluation_error(llama("1f1b", R"(, "dp": 8, "zero": 0, "shards": 4)")),
+            "shards is 4, and ZeRO 0 shares nothing out; leave one of them out"));
+}
+
 TEST_CASE("estimate: costs.order says which groups are within a node") {
   // 4 stages of tp 4 and dp 2 on nodes of 8. A pipeline's ranks are tp x dp = 8, tp = 4 or 1 devices apart, a layer's 1, 1 or 4, replicas 4, 16 or 16.
   const auto under = [](const std::string& order) {

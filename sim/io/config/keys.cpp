@@ -330,6 +330,18 @@ constexpr Key kKeys[] = {
          .maximum = 3,
          .needs = "costs.model",
          .holds = has_model}),
+    key<codec::Count, InModel<&ModelSpec::shards>>(
+        {.path = "costs.shards",
+         .group = KeyClass::Cost,
+         .role = KeyRole::Decision,
+         .default_text = "costs.dp",
+         .help = "costs.model: neighbouring data ranks that share out what costs.zero says; the groups are "
+                 "replicas",
+         .minimum = 1,
+         .maximum = kMaxIndex,
+         .needs = "costs.model",
+         .patchable = false,
+         .holds = has_model}),
     key<codec::Count, InModel<&ModelSpec::gradient_bytes>>(
         {.path = "costs.gradient_bytes",
          .group = KeyClass::Cost,
@@ -463,6 +475,15 @@ constexpr Key kKeys[] = {
          .group = KeyClass::Cost,
          .default_text = "1",
          .help = "costs.model: tokens of the expert rank that gets most over the mean of its group, 1 to ep",
+         .needs = "costs.model",
+         .patchable = false,
+         .holds = has_model}),
+    key<codec::Decimal, InModel<&ModelSpec::compute_scale>>(
+        {.path = "costs.compute_scale",
+         .group = KeyClass::Cost,
+         .default_text = "1",
+         .help =
+             "costs.model: factor of all times of passes but exchanges, 0.01 to 100: what measured steps say",
          .needs = "costs.model",
          .patchable = false,
          .holds = has_model}),

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/io/json/json_writer.hpp"
 #include "study/layouts/shown/layouts_shown.hpp"
 #include "study/plan/shown/plan_shown.hpp"
@@ -19,6 +21,7 @@ void write_layout(io::JsonWriter& out, const ParallelLayout& layout, std::string
       .member("pp", layout.pipeline)
       .member("dp", layout.data)
       .member("zero", layout.zero)
+      .member("shards", layout.shards > 0 ? layout.shards : layout.data)
       .member("micro_batch", layout.micro_batch)
       .member("microbatches", layout.microbatches)
       .member("chunks", layout.chunks)
@@ -79,6 +82,30 @@ void write_sensitivities(io::JsonWriter& out, const std::vector<IfHidden>& sensi
   out.close();
 }
 
+void write_measured(io::JsonWriter& out, const FittedForecast& fitted) {
+  out.line(2).key("measured").object().key("runs").array();
+  for (const FittedRun& one : fitted.runs)
+    out.object()
+        .member("name", split_text(one.run.layout))
+        .member("schedule", order_name(one.run.layout))
+        .key("measured")
+        .number(one.run.seconds)
+        .key("forecast")
+        .number(one.before)
+        .key("fitted")
+        .number(one.after)
+        .close();
+  out.close().key("hidden").object();
+  for (const auto& [key, group] : kExchangeNames) {
+    out.key(key);
+    if (std::ranges::find(fitted.told, group) == fitted.told.end())
+      out.null();
+    else
+      out.number(fitted.terms.hidden[static_cast<std::size_t>(group)]);
+  }
+  out.close().key("compute_scale").number(fitted.terms.compute).close();
+}
+
 }  // namespace
 
 Exposed exposed_of(const PlanCandidate& candidate) {
@@ -112,6 +139,7 @@ std::string layouts_json(const LayoutPlan& plan, bool orders, double seconds) {
     write_space(out, plan, seconds);
     write_elsewhere(out, plan.elsewhere);
     write_sensitivities(out, plan.sensitivities);
+    if (plan.fitted) write_measured(out, *plan.fitted);
   };
   return plan_json(plan.plan, plan.plan.candidates.size(), orders, more);
 }

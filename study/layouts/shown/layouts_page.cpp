@@ -75,6 +75,13 @@ std::string note_of(const LayoutPlan& plan, std::size_t i) {
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
+/// "64", "64 fsdp", "8 x 8 fsdp": groups that share out, and the data ranks of each.
+std::string replicas_text(const ParallelLayout& layout) {
+  const std::string kind = layout.zero >= 3 ? " fsdp" : "";
+  if (layout.shards == 0) return std::to_string(layout.data) + kind;
+  return fmt::format("{} x {}{}", layout.data / layout.shards, layout.shards, kind);
+}
+
 page::PageTable table_of(const LayoutPlan& plan) {
   const auto& rows = plan.plan.candidates;
   const TimeUnit unit = rows.front().run.timeline.unit;
@@ -94,10 +101,8 @@ page::PageTable table_of(const LayoutPlan& plan) {
     const PlanCandidate& row = rows[i];
     const ParallelLayout& layout = plan.layouts[i];
     const TrainingTerms& training = row.run.model->training;
-    table.add_row({split_text(layout),
-                   layout.zero >= 3 ? fmt::format("{} fsdp", layout.data) : std::to_string(layout.data),
-                   std::to_string(layout.micro_batch), std::to_string(layout.chunks), row.schedule,
-                   recompute_text(layout),
+    table.add_row({split_text(layout), replicas_text(layout), std::to_string(layout.micro_batch),
+                   std::to_string(layout.chunks), row.schedule, recompute_text(layout),
                    fmt::format("{:.0f}", tokens_per_s_per_gpu(training, row.step_time).value_or(0)),
                    percent_text(mfu(training, row.step_time).value_or(0)), time_text(row.step_time, unit),
                    memory_cell(*row.run.memory, *std::ranges::max_element(row.peaks)),
@@ -136,6 +141,30 @@ std::vector<std::string> certainty_lines(const LayoutPlan& plan) {
   return out;
 }
 
+/// The forecasts of each measured step, and the terms that follow.
+std::vector<std::string> measured_lines(const FittedForecast& fitted) {
+  std::vector<std::string> out;
+  for (const FittedRun& one : fitted.runs)
+    out.push_back(
+        fmt::format("{} under {}: {:.4g} s measured, {:.4g} s forecast ({}), {:.4g} s under these terms",
+                    split_text(one.run.layout), order_name(one.run.layout), one.run.seconds, one.before,
+                    change_text(one.before / one.run.seconds - 1), one.after));
+  std::vector<std::string> terms;
+  std::vector<std::string> others;
+  for (const auto& [name, group] : kExchangeNames)
+    if (std::ranges::find(fitted.told, group) == fitted.told.end())
+      others.emplace_back(name);
+    else
+      terms.push_back(fmt::format("{} of {}'s exchanges hidden",
+                                  percent_text(fitted.terms.hidden[static_cast<std::size_t>(group)]), name));
+  terms.push_back(fmt::format("everything else in the passes takes {:.3f} x", fitted.terms.compute));
+  out.push_back(fmt::format("terms: {}", fmt::join(terms, ", ")));
+  if (!others.empty())
+    out.push_back(
+        fmt::format("no run has exchanges of {}: none of these counts as hidden", fmt::join(others, " or ")));
+  return out;
+}
+
 std::string elsewhere_line(const Elsewhere& elsewhere) {
   std::vector<std::string> names;
   for (const Target* target : elsewhere.targets) names.emplace_back(target->title);
@@ -163,6 +192,11 @@ page::Page layouts_page(const LayoutPlan& plan, double seconds) {
   if (plan.elsewhere)
     out.sections.push_back(
         {"elsewhere", "Faster elsewhere", {page::List{{"  " + elsewhere_line(*plan.elsewhere)}}}});
+  if (plan.fitted) {
+    page::List measured;
+    for (const std::string& line : measured_lines(*plan.fitted)) measured.items.push_back("  " + line);
+    out.sections.push_back({"measured", "Measured steps", {std::move(measured)}});
+  }
   page::List certain;
   for (const std::string& line : certainty_lines(plan)) certain.items.push_back("  " + line);
   if (!certain.items.empty()) out.sections.push_back({"certainty", "How sure", {std::move(certain)}});
