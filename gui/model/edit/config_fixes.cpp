@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/shown_costs.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_writer.hpp"
@@ -166,9 +167,7 @@ void Search::try_leaving_out() {
   std::string names;
   for (const auto& [path, value] : given_) {
     if (path == "schedule" || path == "ranks" || path == "microbatches") continue;
-    Assignments tried = given_;
-    tried.erase(path);
-    (void)attempt("leave out " + path, tried);
+    (void)attempt("leave out " + path, without_key(given_, path));
     if (!path.starts_with("options.")) continue;
     bare.erase(path);
     names += (names.empty() ? "" : ", ") + path;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/key.hpp"
@@ -147,6 +148,13 @@ void resolve_files(Assignments& assignments, const std::string& path) {
   }
 }
 
+/// The kinds whose durations have fields.
+KindSet kinds_of_live_run(const Session& session) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) return open.run->schedule->kinds();
+  return {OpKind::Forward, OpKind::Backward};
+}
+
 }  // namespace
 
 ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
@@ -200,14 +208,12 @@ void ConfigModel::set(Session& session, const std::string& path, const std::stri
   // The reader of --set knows paths into arrays and tables; its result is taken apart again.
   io::Document document = io::Document::parse(config_text(now_), "configuration");
   document.set(path, text, path);
-  change(session, assignments_of(document.root()), path);
+  change(session, with_shown_costs(now_, assignments_of(document.root()), path, kinds_of_live_run(session)),
+         path);
 }
 
 void ConfigModel::reset(Session& session, const std::string& path) {
-  Assignments next = now_;
-  std::erase_if(next, [&](const auto& assignment) {
-    return assignment.first == path || assignment.first.starts_with(path + ".");
-  });
+  Assignments next = without_key(now_, path);
   const std::size_t dot = std::min(path.rfind('.'), path.size());
   const auto parent = next.find(path.substr(0, dot));
   if (dot < path.size() && parent != next.end() && parent->second.starts_with('{')) {
