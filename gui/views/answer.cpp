@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
@@ -24,6 +25,8 @@ constexpr float kValueTop = 24;
 constexpr float kBelowTop = 54;
 constexpr float kBarHeight = 4;
 constexpr float kLeastWords = 260;
+/// Of 255, over numbers that do not belong to the fields.
+constexpr unsigned kDimmed = 140;
 
 /// The text after a number.
 struct Note {
@@ -90,6 +93,11 @@ class Bar {
   static void end_words() {
     ImGui::EndGroup();
     ImGui::PopTextWrapPos();
+  }
+  /// Dims the cells drawn so far: they are of another run than the one that is asked for.
+  void dim() const {
+    draw_.AddRectFilled(at_, ImVec2(at_.x + size_.x, at_.y + size_.y - 1),
+                        with_alpha(ui_.skin.panel, kDimmed));
   }
   void bottom_line() const {
     draw_.AddLine(ImVec2(at_.x, at_.y + size_.y - 1), ImVec2(at_.x + size_.x, at_.y + size_.y - 1),
@@ -204,6 +212,12 @@ void draw_words(Ui& ui, AnswerModel& model) {
   note_item(ui, "answer/bottleneck");
 }
 
+/// True if the numbers are of other values than the fields show.
+bool is_outdated(Session& session) {
+  const bool live = session.active < session.runs.size() && session.runs[session.active].live;
+  return live && session.part<ConfigModel>().outdated();
+}
+
 }  // namespace
 
 void answer(Ui& ui) {
@@ -217,10 +231,12 @@ void answer(Ui& ui) {
   if (!run.hangs && !run.cut) draw_bubble(ui, bar, model);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
-  if (!bar.has_room(0)) return;
-  bar.begin_words();
-  draw_words(ui, model);
-  Bar::end_words();
+  if (bar.has_room(0)) {
+    bar.begin_words();
+    draw_words(ui, model);
+    Bar::end_words();
+  }
+  if (is_outdated(ui.session)) bar.dim();
 }
 
 }  // namespace pipeloom::gui::views

@@ -61,5 +61,27 @@ TEST_CASE("parameters: times of the schedule's kinds of ops have rows, of others
   CHECK_FALSE(is_told_elsewhere(key("step.rule")));
 }
 
+TEST_CASE("parameters: a refusal begins with the field's label and says what is allowed") {
+  CHECK(subject_of(key("ranks")) == "Ranks");
+  CHECK(subject_of(key("costs.transfer.latency")) == "Latency");
+  CHECK(refusal_line(key("ranks"), "ranks is 3.5; it must be a whole number from 1 to 1048576") ==
+        "Ranks: a whole number from 1 to 1048576");
+  CHECK(refusal_line(key("memory.limit_bytes"), "memory.limit_bytes: memory.limit_bytes is too small") ==
+        "Limit is too small");
+  CHECK(refusal_line(key("memory.limit_bytes"), "no limit is known") == "Limit: no limit is known");
+}
+
+TEST_CASE("parameters: a count is what the configuration's reader takes for one") {
+  CHECK(plain_count(key("ranks"), "1e3") == "1000");
+  CHECK(plain_count(key("ranks"), " 16 ") == "16");
+  CHECK(plain_count(key("ranks"), "8.0") == "8");
+  // The reader refuses these, and says why.
+  CHECK(plain_count(key("ranks"), "3.5") == "3.5");
+  CHECK(plain_count(key("ranks"), "1e99") == "1e99");
+  CHECK(plain_count(key("ranks"), "many") == "many");
+  // Other keys keep their digits.
+  CHECK(plain_count(key("costs.forward"), "1e3") == "1e3");
+}
+
 }  // namespace
 }  // namespace pipeloom::gui::param_words_test

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gui/model/edit/param_words.hpp"
 #include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
@@ -83,6 +84,7 @@ struct Outcome {
   ShownRun shown;
   std::string problem;
   std::vector<Fix> fixes;
+  std::vector<Refusal> refusals = {};
 };
 
 /// "costs.transfer.queue=per-pair".
@@ -108,7 +110,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   } catch (const study::MessageProblem& problem) {
     return {{}, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
-    return {{}, error.line(), find_fixes(assignments, cancelled)};
+    return {{}, error.line(), find_fixes(assignments, cancelled), find_refusals(assignments)};
   } catch (const Stopped&) {
     return {};
   } catch (const std::bad_alloc&) {
@@ -161,6 +163,16 @@ ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), p
   (void)ConfigModel::update(session);
 }
 
+const Refusal* ConfigModel::refusal_of(const io::Key& key) const {
+  const auto found = std::ranges::find(refusals_, &key, &Refusal::key);
+  return found == refusals_.end() ? nullptr : &*found;
+}
+
+bool ConfigModel::outdated() const {
+  constexpr std::chrono::milliseconds kWhile{400};
+  return !problem_.empty() || (pending() && std::chrono::steady_clock::now() - last_edit_at_ > kWhile);
+}
+
 bool ConfigModel::update(Session& session) {
   // The example is for a start without a configuration.
   if (started_ || session.run_comes()) return false;
@@ -207,7 +219,8 @@ void ConfigModel::set(Session& session, const std::string& path, const std::stri
   }
   // The reader of --set knows paths into arrays and tables; its result is taken apart again.
   io::Document document = io::Document::parse(config_text(now_), "configuration");
-  document.set(path, text, path);
+  const io::Key* key = io::find_config_key(path);
+  document.set(path, key == nullptr ? text : plain_count(*key, text), path);
   change(session, with_shown_costs(now_, assignments_of(document.root()), path, kinds_of_live_run(session)),
          path);
 }
@@ -302,7 +315,9 @@ void ConfigModel::simulate(Session& session) {
        file = file_](const Cancelled& cancelled) -> Jobs::Finish {
         auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file, cancelled));
         return [this, &session, revision, outcome] {
-          finish(session, revision, outcome->shown.run, outcome->problem, std::move(outcome->fixes));
+          fixes_ = std::move(outcome->fixes);
+          refusals_ = std::move(outcome->refusals);
+          finish(session, revision, outcome->shown.run, outcome->problem);
           session.analyse(std::move(outcome->shown));
         };
       },
@@ -314,8 +329,7 @@ void ConfigModel::stop(Session& session) {
   shown_revision_ = revision_;
 }
 
-void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
-                         std::vector<Fix> fixes) {
+void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem) {
   shown_revision_ = revision;
   const std::string before = std::exchange(problem_, without_prefix(std::move(problem)));
   // The panel may be closed, and scripts judge a command by the session's message.
@@ -323,7 +337,6 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
     session.say(problem_, MessageKind::Problem);
   else if (!before.empty() && session.message.text == before)
     session.say("");
-  fixes_ = std::move(fixes);
   if (!run) return;
   shown_run_ = run->id;
   session.show_live(std::move(run));
@@ -336,7 +349,10 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
     out.key(path);
     value ? out.value(*value) : out.null();
   }
-  out.close().member("problem", problem_).key("fixes").array();
+  out.close().member("problem", problem_).member("outdated", outdated()).key("refusals").object();
+  for (const Refusal& refusal : refusals_)
+    out.member(refusal.key->path, refusal_line(*refusal.key, refusal.text));
+  out.close().key("fixes").array();
   for (const Fix& fix : fixes_) out.text(fix.label);
   out.close()
       .member("file", file_)

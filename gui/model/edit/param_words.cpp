@@ -1,6 +1,8 @@
 #include "gui/model/edit/param_words.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -252,6 +254,34 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);
   return split_unit(short_bytes_text(bytes));
+}
+
+std::string subject_of(const io::Key& key) {
+  const std::string label = label_of(key);
+  const std::size_t blank = label.rfind(' ');
+  const bool has_symbol = blank != std::string::npos && blank + 2 == label.size();
+  return has_symbol ? label.substr(0, blank) : label;
+}
+
+std::string refusal_line(const io::Key& key, std::string_view refusal) {
+  constexpr std::string_view kAllowed = "; it must be ";
+  if (refusal.starts_with(std::string(key.path) + ": ")) refusal.remove_prefix(key.path.size() + 2);
+  const std::size_t allowed = refusal.find(kAllowed);
+  if (allowed != std::string_view::npos)
+    return subject_of(key) + ": " + std::string(refusal.substr(allowed + kAllowed.size()));
+  if (refusal.starts_with(std::string(key.path) + " ")) {
+    refusal.remove_prefix(key.path.size());
+    return subject_of(key) + std::string(refusal);
+  }
+  return subject_of(key) + ": " + std::string(refusal);
+}
+
+std::string plain_count(const io::Key& key, std::string_view text) {
+  const bool is_count = key.type == io::KeyType::Count || key.type == io::KeyType::GroupSize;
+  const auto number = is_count ? number_in<double>(trimmed(text)) : std::nullopt;
+  if (!number || *number != std::floor(*number) || std::abs(*number) > std::numeric_limits<int>::max())
+    return std::string(text);
+  return std::to_string(static_cast<int>(*number));
 }
 
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {

@@ -48,6 +48,14 @@ struct ShownValue {
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
 
+/// "Ranks" of "Ranks p": the subject of a sentence about the key.
+[[nodiscard]] std::string subject_of(const io::Key& key);
+/// A refusal of a key's value, as the configuration's reader words it, in a line that begins with the key's label: "Ranks: a whole number from 1 to
+/// 1048576".
+[[nodiscard]] std::string refusal_line(const io::Key& key, std::string_view refusal);
+/// The count that a text means, as digits: "1000" of "1e3". Any other text as it is.
+[[nodiscard]] std::string plain_count(const io::Key& key, std::string_view text);
+
 /// Values of keys that are not set, in the run that is on screen.
 class HeldValues : public Part {
  public:

@@ -67,13 +67,13 @@ const ConfigModel* config_model(const Session& session) {
   return nullptr;
 }
 
+/// A configuration whose messages hang. A value that is refused is said at its field, and not once more here.
 ProblemReport examine_assignments(const Assignments& assignments, const Cancelled& cancelled) {
   try {
-    return examine_configuration(config_of(assignments), cancelled);
-  } catch (const Error& error) {
-    ProblemReport out;
-    out.problems.push_back({Problem::Kind::Error, "refused", error.line(), "", {}, {}, {}});
-    return out;
+    ProblemReport report = examine_configuration(config_of(assignments), cancelled);
+    return report.hangs() ? report : ProblemReport{};
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -90,6 +90,10 @@ std::size_t ProblemReport::errors() const {
   return static_cast<std::size_t>(std::count_if(problems.begin(), problems.end(), [](const Problem& problem) {
     return problem.kind == Problem::Kind::Error;
   }));
+}
+
+bool ProblemReport::hangs() const {
+  return std::ranges::any_of(problems, [](const Problem& problem) { return problem.code.ends_with("hang"); });
 }
 
 bool Problems::update(Session& session) {
@@ -130,9 +134,9 @@ bool Problems::update(Session& session) {
   return true;
 }
 
-/// Opens the panel for a new problem, whatever panels are open; if the user closes it then, it stays closed.
+/// Something that hangs brings the panel to the front. Other problems only count: the panel's word has their number.
 void Problems::take(Session& session, std::shared_ptr<const ProblemReport> report) {
-  if (report->errors() > 0 && report_->errors() == 0) session.preferences.panels["problems"] = true;
+  if (report->hangs() && !report_->hangs()) session.show_panel("problems");
   report_ = std::move(report);
   pending_ = false;
   ++revision_;

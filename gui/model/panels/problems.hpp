@@ -52,6 +52,8 @@ struct ProblemReport {
   std::string page;
 
   [[nodiscard]] std::size_t errors() const;
+  /// True if ranks, messages or PyTorch's actions wait for each other.
+  [[nodiscard]] bool hangs() const;
 };
 
 /// Reports a schedule's diagnostics, and all the rest if it hangs. `text` and `file` are those of the file that holds it, "" if none holds

@@ -286,6 +286,8 @@ bool ScheduleTable::update(Session& session) {
   mark_stale(config.revision());
   // The run under edit is simulated first; the table follows.
   if (config.pending()) return false;
+  // No schedule takes a value that is none: the numbers of the values before stay, in grey.
+  if (!config.refusals().empty()) return false;
   if (config.revision() != asked_ && rows_wanted(session))
     ask(session, config.revision(),
         std::make_shared<Asked>(Asked{with_shape(session, config.assignments()), std::nullopt, ""}), 0);

@@ -151,8 +151,8 @@ def walk_through(args, display):
     expect_that("the file is open", any(run["file"] == CONFIG for run in state["runs"]))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(walk=walk_through, about=__doc__):
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--root", type=Path, required=True)
@@ -164,7 +164,7 @@ def main():
     shutil.rmtree(args.out, ignore_errors=True)
     args.out.mkdir(parents=True)
     with Display() as display:
-        walk_through(args, display)
+        walk(args, display)
     return 0
 
 
