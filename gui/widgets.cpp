@@ -4,7 +4,9 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/platform/tab_order.hpp"
 #include "sim/base/text_tools.hpp"
@@ -86,6 +88,24 @@ bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::
   const bool changed = ImGui::Checkbox(label, &value);
   finish(ui, id, help);
   return changed;
+}
+
+std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const char* label,
+                                          const std::string& path, bool own, std::string_view help) {
+  const bool there = is_there(path);
+  const bool foreign = there && !own;
+  ImGui::BeginDisabled(foreign || path.empty());
+  const bool writes = button(ui, id + "/write", label, help);
+  ImGui::EndDisabled();
+  if (writes) return there ? io::Overwrite::Yes : io::Overwrite::No;
+  if (!foreign) return std::nullopt;
+  const std::string name = std::filesystem::path(path).filename().string();
+  ImGui::SameLine(0, 32 * ui.skin.scale);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.problem);
+  const bool replaces = button(ui, id + "/replace", ("Replace " + fitted(name, 200 * ui.skin.scale)).c_str(),
+                               "There is a file of this name: it would be lost");
+  ImGui::PopStyleColor();
+  return replaces ? std::optional(io::Overwrite::Yes) : std::nullopt;
 }
 
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help) {

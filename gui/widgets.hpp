@@ -4,12 +4,14 @@
 // for identity, and a text that explains it on hover. Views use these wherever a script may want to reach the widget.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "gui/draw/icon_draw.hpp"
 #include "gui/ui.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 
@@ -23,6 +25,10 @@ bool small_button(Ui& ui, std::string_view id, const char* label, std::string_vi
 /// A square button with a sign; `help` names its action.
 bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
+/// The button "ID/write" that writes the file `path`. Where one is there that the window did not write, it is dead, and another button, "ID/replace",
+/// says the name of what it replaces. Returns how to write, once one is pressed.
+std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const char* label,
+                                          const std::string& path, bool own, std::string_view help = {});
 /// A word in a thin frame, in the accent colour while it is on.
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
 /// A word that can be clicked, after the text before it.

@@ -111,20 +111,21 @@ void save_schedule(Session& session, std::string_view text) {
   const QueueSnapshot queues = editor.editing() && editor.shown() == run->id
                                    ? editor.queues().snapshot()
                                    : QueueSnapshot{whole_schedule(*run), {}};
-  session.jobs.submit("save schedule", [&session, path, overwrite, queues](const Cancelled&) -> Jobs::Finish {
-    std::string problem;
-    try {
-      gui::save_schedule(queues.build(), path, overwrite);
-    } catch (const Error& error) {
-      problem = error.line();
-    }
-    return [&session, path, problem] {
-      if (problem.empty())
-        session.say("saved " + path);
-      else
-        session.say(problem, MessageKind::Problem);
-    };
-  });
+  const std::uint64_t revision = editor.edited_run() == run->id ? editor.revision() : editor.saved_revision();
+  session.jobs.submit("save schedule",
+                      [&session, path, overwrite, queues, revision](const Cancelled&) -> Jobs::Finish {
+                        std::string problem;
+                        try {
+                          gui::save_schedule(queues.build(), path, overwrite);
+                        } catch (const Error& error) {
+                          problem = error.line();
+                        }
+                        return [&session, path, problem, revision] {
+                          if (!problem.empty()) return session.say(problem, MessageKind::Problem);
+                          session.part<ScheduleEditor>().note_saved(revision, path);
+                          session.say("saved " + path);
+                        };
+                      });
 }
 
 }  // namespace pipeloom::gui::commands

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gui/model/edit/param_words.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
@@ -324,6 +325,12 @@ void ConfigModel::simulate(Session& session) {
       Jobs::Turn::Next);
 }
 
+void ConfigModel::leave_out_example() {
+  if (started_) return;
+  started_ = true;
+  shown_revision_ = revision_;
+}
+
 void ConfigModel::stop(Session& session) {
   session.jobs.cancel("simulate");
   shown_revision_ = revision_;
@@ -365,7 +372,9 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
 std::string window_title(Session& session) {
   if (session.active >= session.runs.size()) return "Pipeloom";
   const OpenRun& run = session.runs[session.active];
-  const bool unsaved = run.live && session.part<ConfigModel>().unsaved();
+  const auto& editor = session.part<ScheduleEditor>();
+  const bool edited = editor.unsaved() && editor.edited_run() == run.run->id;
+  const bool unsaved = edited || (run.live && session.part<ConfigModel>().unsaved());
   return fmt::format("{}{} - Pipeloom", unsaved ? "* " : "", run.title());
 }
 

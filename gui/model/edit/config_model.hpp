@@ -123,6 +123,8 @@ class ConfigModel : public Part, public Undoable {
   /// RunModel::id of the run that the latest simulation gave; 0 before the first. Another live run was edited by hand since.
   [[nodiscard]] std::uint64_t shown_run() const { return shown_run_; }
 
+  /// Leaves the example of the first start out: what is being opened has no run under edit.
+  void leave_out_example();
   /// Simulates again; edits do it themselves.
   void simulate(Session& session);
 

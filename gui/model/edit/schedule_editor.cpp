@@ -101,15 +101,61 @@ void ScheduleEditor::begin(Session& session) {
     throw InputError(Where{"edit"}, fmt::format("the times of {} come from a file and would not follow; "
                                                 "edit a simulated run",
                                                 run->title));
+  // Editing goes on where it ended: an order that was not saved then still is not.
+  const bool goes_on = kept_.run == run->id;
+  const bool saved = !goes_on || !unsaved();
   config_ = config_of(*run);
   before_ = session.runs[session.active].run;
   edits_ = std::make_unique<QueueEdits>(whole_schedule(*before_));
   shown_ = before_->id;
+  origin_ = goes_on ? kept_.origin : before_;
   outcome_ = {++revision_, before_, {}, "", ""};
+  if (saved) saved_revision_ = revision_;
+}
+
+std::uint64_t ScheduleEditor::edited_run() const {
+  if (!editing()) return kept_.run;
+  return edits_->num_edits() > 0 || origin_ != before_ ? shown_ : 0;
+}
+
+void ScheduleEditor::note_saved(std::uint64_t revision, const std::string& path) {
+  saved_revision_ = revision;
+  saved_files_.insert(path);
+}
+
+QueueSnapshot ScheduleEditor::edited_queues() const {
+  return editing() ? edits_->snapshot() : kept_.queues;
+}
+
+std::optional<EditedOrder> ScheduleEditor::edited() const {
+  if (edited_run() == 0) return std::nullopt;
+  EditedOrder out{edited_run(), editing() ? origin_ : kept_.origin, {}};
+  const Schedule& base = *whole_schedule(*out.origin);
+  const QueueSnapshot now = edited_queues();
+  const auto same = [](Op x, Op y) {
+    return x == y && x.joined() == y.joined() && x.in_turn() == y.in_turn();
+  };
+  for (Rank rank{0}; rank < Rank(base.ranks()); ++rank)
+    if (const auto queue = now.queue(rank); !std::ranges::equal(queue, base.queue(rank), same))
+      out.queues[rank.value()] = {queue.begin(), queue.end()};
+  if (out.queues.empty()) return std::nullopt;
+  return out;
+}
+
+void ScheduleEditor::restore(Session& session, const std::map<int, std::vector<Op>>& queues) {
+  begin(session);
+  for (const auto& [rank, queue] : queues) {
+    edits_->take_queue(Rank(rank), queue);
+    session.part<EditHistory>().note(*this);
+  }
+  changed(session);
 }
 
 void ScheduleEditor::end() {
+  kept_ = {};
+  if (edited_run() != 0) kept_ = {shown_, origin_, edits_->snapshot()};
   edits_.reset();
+  origin_.reset();
   before_.reset();
   drag_.reset();
   outcome_ = {};
@@ -119,8 +165,9 @@ void ScheduleEditor::end() {
 void ScheduleEditor::discard(Session& session) {
   if (!editing()) return;
   session.jobs.cancel("edit");
-  if (shown_ != before_->id) show(session, before_);
+  if (shown_ != origin_->id) show(session, origin_);
   end();
+  kept_ = {};
 }
 
 std::optional<std::pair<Rank, Op>> ScheduleEditor::find_selected(const Session& session) {
@@ -320,11 +367,13 @@ void ScheduleEditor::show(Session& session, const RunPtr& run) {
 }
 
 bool ScheduleEditor::update(Session& session) {
+  if (!editing() && kept_.run != 0 && session.find_run(kept_.run) == nullptr) kept_ = {};
   if (!editing() || session.find_run(shown_) != nullptr) return false;
   // Another run took its place: the parameters changed, or it was closed.
   session.jobs.cancel("edit");
   if (edits_->num_edits() > 0) session.say("the edited run is gone, and its edits with it");
   end();
+  kept_ = {};
   return true;
 }
 
@@ -337,6 +386,7 @@ void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) co
       .member("last", editing() ? edits_->last_edit() : "")
       .member("can_undo", can_undo())
       .member("can_redo", can_redo())
+      .member("unsaved", unsaved())
       .member("pending", pending())
       .member("dragging", dragging())
       .member("valid", editing() && outcome_.diagnostics.empty() && outcome_.problem.empty())

@@ -9,8 +9,10 @@
 // or discarding, shows it again.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,14 @@ struct DragPreview {
   Ticks time = 0;
 };
 
+/// A run whose queues were edited by hand.
+struct EditedOrder {
+  std::uint64_t run = 0;  ///< RunModel::id of the one on screen
+  RunPtr origin;          ///< the run from before all edits
+  /// The queues that differ from the origin's, by rank.
+  std::map<int, std::vector<Op>> queues;
+};
+
 class ScheduleEditor : public Part, public Undoable {
  public:
   explicit ScheduleEditor(Session&) {}
@@ -66,6 +76,24 @@ class ScheduleEditor : public Part, public Undoable {
   [[nodiscard]] static std::optional<std::pair<Rank, Op>> find_selected(const Session& session);
   /// The rank and op that edits without an argument work on: those of find_selected(). Throws InputError without them.
   [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
+
+  /// The run that was edited, whether editing goes on or not; no value without an edit, or once the run is gone.
+  [[nodiscard]] std::optional<EditedOrder> edited() const;
+  /// The run from before all edits; null without one.
+  [[nodiscard]] const RunPtr& edited_origin() const { return editing() ? origin_ : kept_.origin; }
+  /// RunModel::id of that run; 0 if there is none.
+  [[nodiscard]] std::uint64_t edited_run() const;
+  /// True if its order is in no file that was saved here.
+  [[nodiscard]] bool unsaved() const { return edited_run() != 0 && saved_revision_ != revision_; }
+  /// The order of that revision was saved in a file.
+  void note_saved(std::uint64_t revision, const std::string& path);
+  [[nodiscard]] std::uint64_t saved_revision() const { return saved_revision_; }
+  /// True if the file of that name was saved here.
+  [[nodiscard]] bool saved_to(const std::string& path) const { return saved_files_.contains(path); }
+  /// The whole schedule of the edited run as it is now. REQUIRES: edited().
+  [[nodiscard]] QueueSnapshot edited_queues() const;
+  /// Edits the active run so that it has these queues again. Throws InputError where they do not fit.
+  void restore(Session& session, const std::map<int, std::vector<Op>>& queues);
 
   // Edits. Each begins editing if need be, and throws as QueueEdits does.
   void move(Session& session, Rank rank, Op op, std::size_t position);
@@ -115,6 +143,13 @@ class ScheduleEditor : public Part, public Undoable {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
+  /// The edited run once editing has ended.
+  struct Kept {
+    std::uint64_t run = 0;
+    RunPtr origin;
+    QueueSnapshot queues;
+  };
+
   struct Drag {
     std::uint64_t run = 0;
     std::size_t op = 0;
@@ -136,8 +171,12 @@ class ScheduleEditor : public Part, public Undoable {
   std::unique_ptr<QueueEdits> edits_;
   RunPtr before_;
   io::Config config_;
+  RunPtr origin_;  // before_, or the run before that one's edits
+  Kept kept_;
   std::uint64_t shown_ = 0;
   std::uint64_t revision_ = 0;
+  std::uint64_t saved_revision_ = 0;
+  std::set<std::string> saved_files_;
   EditOutcome outcome_;
   std::vector<OpRef> refused_ops_;
   std::optional<Drag> drag_;

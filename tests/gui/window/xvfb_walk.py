@@ -44,12 +44,15 @@ class Display:
 class Window:
     """The program in its window; xdotool acts on it."""
 
+    # Settings and the last session are left alone; walks about them change it.
+    SESSION = ["--no-session"]
+
     def __init__(self, args, display, *options):
         self.state_file = args.out / "state.json"
         self.state_file.unlink(missing_ok=True)
         self.environment = dict(environment(args.out), DISPLAY=display.name)
         self.program = subprocess.Popen(
-            [args.program, "--no-session", "--size", SIZE, "--state", str(self.state_file), *options],
+            [args.program, *self.SESSION, "--size", SIZE, "--state", str(self.state_file), *options],
             env=self.environment, cwd=args.root)
         found = self.xdotool("search", "--sync", "--onlyvisible", "--name", "Pipeloom")
         self.id = found.split()[-1]
