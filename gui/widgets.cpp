@@ -51,7 +51,9 @@ void note_item(Ui& ui, std::string_view id) {
 }
 
 void explain(std::string_view text) {
-  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  // Nothing is explained while a button is held: what is dragged is in sight then.
+  if (text.empty() || ImGui::IsAnyMouseDown() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled))
+    return;
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 28);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());

@@ -205,7 +205,7 @@ void draw_words(Ui& ui, AnswerModel& model) {
     problem_text(ui, wrong);
     note_item(ui, "answer/wrong");
     if (link(ui, "answer/problems", "show", run.hangs ? "Who waits for whom" : "What is missing, and where"))
-      ui.session.preferences.panels["problems"] = true;
+      ui.session.show_panel("problems");
   }
   if (run.hangs || run.cut) return;
   muted_text(ui, model.run()->bottleneck);

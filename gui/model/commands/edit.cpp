@@ -10,6 +10,7 @@
 #include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
+#include "gui/model/panels/problems.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -99,6 +100,19 @@ void split_group(Session& session, std::string_view text) {
 void join_next(Session& session, std::string_view text) {
   const auto [rank, op] = place_or_selected(session, "join-next", text);
   session.part<ScheduleEditor>().join_next(session, rank, op);
+}
+
+/// Counted from 1, as the panel lists them; without a number the best. Where none is listed, moves are looked for.
+void apply_remedy(Session& session, std::string_view text) {
+  auto& editor = session.part<ScheduleEditor>();
+  const auto& problems = session.part<Problems>();
+  const std::vector<Repair>& repairs = problems.report().repairs;
+  if (problems.pending() || repairs.empty()) return editor.apply_remedy(session);
+  const auto number = text.empty() ? std::size_t{1} : number_in<std::size_t>(text).value_or(0);
+  if (number < 1 || number > repairs.size())
+    throw InputError(Where{"apply-remedy"}, fmt::format("'{}' is no repair; name one of 1 to {}",
+                                                        shortened(text, 40), repairs.size()));
+  editor.apply_moves(session, std::vector<Move>(repairs[number - 1].moves));
 }
 
 void save_schedule(Session& session, std::string_view text) {

@@ -11,6 +11,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/formats/formats.hpp"
@@ -230,34 +231,30 @@ void ScheduleEditor::join_next(Session& session, Rank rank, Op op) {
   edited(session);
 }
 
+void ScheduleEditor::apply_moves(Session& session, const std::vector<Move>& moves) {
+  begin(session);
+  for (const Move& move : moves) {
+    const auto entry = edits_->entry_at(move.rank, move.from);
+    if (!entry) return;
+    edits_->move(move.rank, edits_->queue(move.rank)[entry->first].with_joined(false), move.to);
+    session.part<EditHistory>().note(*this);
+  }
+  changed(session);
+}
+
 void ScheduleEditor::apply_remedy(Session& session) {
   begin(session);
-  const std::uint64_t revision = revision_;
   session.jobs.submit(
-      "remedy", [this, &session, revision, queues = edits_->snapshot()](const Cancelled&) -> Jobs::Finish {
-        const Schedule schedule = queues.build();
-        auto moves = find_unblocking_moves(schedule);
-        std::vector<Op> ops;  // the first of each move's entry, in the queues as they are when it is done
-        Schedule moved = schedule;
-        for (const Move& move : moves.value_or(std::vector<Move>{})) {
-          std::size_t position = 0;
-          for_each_entry(moved, moved.queue_begin(move.rank), moved.queue_end(move.rank),
-                         [&](std::size_t first, std::size_t) {
-                           if (position++ == move.from) ops.push_back(moved.ops()[first].with_joined(false));
-                         });
-          moved = with_move(moved, move);
-        }
-        return [this, &session, revision, moves = std::move(moves), ops = std::move(ops)] {
+      "remedy",
+      [this, &session, revision = revision_, queues = edits_->snapshot()](const Cancelled&) -> Jobs::Finish {
+        const auto moves = find_unblocking_moves(queues.build());
+        return [this, &session, revision, moves] {
           if (!editing() || revision != revision_) return;
           if (!moves)
             return session.say("no change of up to three entries was found that lets it run",
                                MessageKind::Problem);
           if (moves->empty()) return session.say("it runs as it is");
-          for (std::size_t i = 0; i < moves->size(); ++i) {
-            edits_->move((*moves)[i].rank, ops[i], (*moves)[i].to);
-            session.part<EditHistory>().note(*this);
-          }
-          changed(session);
+          apply_moves(session, *moves);
         };
       });
 }
@@ -452,37 +449,63 @@ bool ScheduleEditor::begin_drag(Session& session, const OpRef& op) {
   return true;
 }
 
-void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
-  const RunModel* run = session.active_run();
-  if (!drag_ || run == nullptr || run->id != drag_->run) return;
-  drag_->anchor.reset();
-  if (rank != drag_->rank) return;
-  const Schedule& schedule = *run->schedule;
-  const std::size_t step = drag_->op / schedule.num_ops() * schedule.num_ops();
+bool ScheduleEditor::begin_drag(Session& session, std::uint64_t run, Rank rank, Op op) {
+  drag_.reset();
+  const RunModel* active = session.active_run();
+  if (active == nullptr || active->id != run || !active->whole) return false;
+  begin(session);
+  if (run != shown_) return false;
+  drag_ = Drag{run, kUnreached, rank, op.with_joined(false), std::nullopt, false, 0};
+  return true;
+}
+
+std::optional<ScheduleEditor::Anchor> ScheduleEditor::anchor_at(const RunModel& run, Rank rank,
+                                                                double time) const {
+  const Schedule& schedule = *run.schedule;
+  const std::size_t step = drag_->op == kUnreached ? 0 : drag_->op / schedule.num_ops() * schedule.num_ops();
   const auto begin = schedule.queue_begin(rank);
   const auto end = schedule.queue_end(rank);
   // The first entry whose middle is right of the pointer. Starts rise along a queue, and all ops of a group share theirs.
   std::size_t low = begin;
   for (std::size_t high = end; low < high;) {
     const std::size_t middle = low + (high - low) / 2;
-    const double centre = 0.5 * (static_cast<double>(run->timeline.start[step + middle]) +
-                                 static_cast<double>(run->timeline.end[step + middle]));
+    const double centre = 0.5 * (static_cast<double>(run.timeline.start[step + middle]) +
+                                 static_cast<double>(run.timeline.end[step + middle]));
     if (centre < time)
       low = middle + 1;
     else
       high = middle;
   }
   while (low > begin && low < end && schedule.ops()[low - 1].joined()) --low;
-  const bool after = low == end;
-  const std::size_t anchor = after ? end - 1 : low;
-  const Op name = schedule.ops()[anchor].with_joined(false);
+  if (low < end) return Anchor{schedule.ops()[low].with_joined(false), false, run.timeline.start[step + low]};
+  // Right of all that ran: among the ops that the rank does not reach.
+  std::optional<Anchor> found;
+  if (end > begin)
+    found = Anchor{schedule.ops()[end - 1].with_joined(false), true, run.timeline.end[step + end - 1]};
+  bool passed = false;
+  each_waiting(run, rank, standstill(run, rank), [&](Op op, Ticks from, Ticks to) {
+    const bool right = 0.5 * (static_cast<double>(from) + static_cast<double>(to)) >= time;
+    if (!passed) found = Anchor{op.with_joined(false), !right, right ? from : to};
+    passed = passed || right;
+  });
+  return found;
+}
+
+void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
+  const RunModel* run = session.active_run();
+  if (!drag_ || run == nullptr || run->id != drag_->run) return;
+  drag_->anchor.reset();
+  if (rank != drag_->rank) return;
+  const std::optional<Anchor> anchor = anchor_at(*run, rank, time);
+  if (!anchor) return;
   const auto from = edits_->find(rank, drag_->name);
-  const auto to = edits_->find(rank, name);
-  if (!from || !to || from->position == to->position || (!after && from->position + 1 == to->position))
+  const auto to = edits_->find(rank, anchor->op);
+  if (!from || !to || from->position == to->position ||
+      (!anchor->after && from->position + 1 == to->position))
     return;
-  drag_->anchor = name;
-  drag_->after = after;
-  drag_->time = after ? run->timeline.end[step + anchor] : run->timeline.start[step + anchor];
+  drag_->anchor = anchor->op;
+  drag_->after = anchor->after;
+  drag_->time = anchor->time;
 }
 
 void ScheduleEditor::drop(Session& session) {

@@ -9,6 +9,7 @@
 // or discarding, shows it again.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,9 +45,10 @@ struct EditOutcome {
 };
 
 /// The place to which a dragged op would go.
+inline constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 struct DragPreview {
   std::uint64_t run = 0;
-  /// Position of the dragged op in the run's timeline.
+  /// Position of the dragged op in the run's timeline; kUnreached for one that the run does not reach.
   std::size_t op = 0;
   Rank rank;
   /// The place where it would be inserted: a line in the rank's row at this time.
@@ -105,6 +107,8 @@ class ScheduleEditor : public Part, public Undoable {
   void join_next(Session& session, Rank rank, Op op);
   /// Finds the shortest moves that let the run run (a job), and does them.
   void apply_remedy(Session& session);
+  /// Does these moves, one after another, each a step of its own. REQUIRES: they are of the queues as they are.
+  void apply_moves(Session& session, const std::vector<Move>& moves);
 
   [[nodiscard]] bool can_undo() const override { return editing() && edits_->can_undo(); }
   [[nodiscard]] bool can_redo() const override { return editing() && edits_->can_redo(); }
@@ -114,6 +118,8 @@ class ScheduleEditor : public Part, public Undoable {
   // A drag of an op within its row, in the picture as it is.
   /// False if this is no op of the edited run.
   bool begin_drag(Session& session, const OpRef& op);
+  /// Likewise of an op that the edited run does not reach.
+  bool begin_drag(Session& session, std::uint64_t run, Rank rank, Op op);
   /// `time` in ticks. Another rank than the op's own, and its own place, preview nothing.
   void drag_to(Session& session, Rank rank, double time);
   /// Moves the op to where the preview is, if there is one.
@@ -160,6 +166,13 @@ class ScheduleEditor : public Part, public Undoable {
     bool after = false;
     Ticks time = 0;
   };
+  /// The entry before which, or after which, the pointer is, and its time.
+  struct Anchor {
+    Op op;
+    bool after = false;
+    Ticks time = 0;
+  };
+  [[nodiscard]] std::optional<Anchor> anchor_at(const RunModel& run, Rank rank, double time) const;
   void edited(Session& session);
   /// Follows every change of the queues, undone ones too.
   void changed(Session& session);
