@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/effective_config.hpp"
-#include "study/report/run_tables.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -205,10 +206,14 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
 }
 
 /// Draws a key's label. One that is too long for its place is cut, and the help says it.
-void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help) {
+void draw_label(Ui& ui, const io::Key& key, ImFont* font, float width, const std::string& help) {
+  ImGui::PushFont(font);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (ImGui::GetFrameHeight() - font->FontSize) / 2 -
+                       ImGui::GetStyle().FramePadding.y);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(
       fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
+  ImGui::PopFont();
   note_item(ui, field_id(key) + "/label");
   explain(help);
 }
@@ -281,7 +286,10 @@ std::string line_below(Ui& ui, const io::Key& key) {
   if (const Refusal* refusal = config(ui).refusal_of(key)) return refusal_line(key, refusal->text);
   const RunModel* run = live_run(ui.session);
   if (key.path != "memory.limit_bytes" || run == nullptr || !run->over_limit || !run->memory) return {};
-  return study::over_limit_text(*run->over_limit, *run->memory);
+  const OverLimit& over = *run->over_limit;
+  return fmt::format("{}: rank {} holds {}, {} more", subject_of(key), over.rank.value(),
+                     memory_cell(*run->memory, over.bytes),
+                     memory_cell(*run->memory, over.bytes - over.limit));
 }
 
 /// Draws that line, in room that is there without it too, so that nothing moves.
@@ -296,16 +304,37 @@ void draw_line_below(Ui& ui, const io::Key& key, const std::string& line, ImVec2
 
 }  // namespace
 
+namespace {
+
+/// The letters of a key's label, and the room up to its field: a long label has smaller ones, and a narrower field.
+struct LabelRoom {
+  ImFont* font = nullptr;
+  float left = 0;
+};
+LabelRoom room_of_label(const Ui& ui, const io::Key& key, float width) {
+  constexpr float kNarrowest = 84;
+  const float scale = ui.skin.scale;
+  const float left = width - std::max(width * kFieldShare, 104 * scale);
+  const std::string label = label_of(key);
+  const float gap = 4 * scale;
+  if (ImGui::CalcTextSize(label.c_str()).x <= left - gap) return {ui.skin.font, left};
+  ImFont* const small = ui.skin.small;
+  const float needed = small->CalcTextSizeA(small->FontSize, FLT_MAX, 0, label.c_str()).x + gap;
+  return {small, std::clamp(needed, left, std::max(left, width - kNarrowest * scale))};
+}
+
+}  // namespace
+
 void draw_field(Ui& ui, const io::Key& key, int stages) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const float field = std::max(width * kFieldShare, 104 * ui.skin.scale);
-  const float left = width - field;
+  const auto [font, left] = room_of_label(ui, key, width);
+  const float field = width - left;
   const float frame = ImGui::GetFrameHeight();
   // Help is made only for the row under the pointer: it costs more than the field.
   const bool hovered = ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + frame));
   const std::string help = hovered ? help_of(key, live_run(ui.session)) : std::string();
-  draw_label(ui, key, left, help);
+  draw_label(ui, key, font, left, help);
   ImGui::SameLine(left);
   draw_signs(ui, key, stages, hovered, at.x + left);
   ImGui::SetNextItemWidth(field);

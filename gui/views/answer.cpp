@@ -129,7 +129,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{} against {}", change_text(*change), model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  const char* const what = run.hangs ? "Stands still after" : run.cut ? "Recorded" : "Step time";
+  const char* const what = run.hangs ? "Deadlock at" : run.cut ? "Recorded" : "Step time";
   bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
@@ -145,7 +145,7 @@ std::string largest_text(const AnswerModel& model) {
 void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
   const RunAnswer& run = *model.run();
   const Note note{largest_text(model), model.cause() ? ui.skin.accent : ui.skin.muted};
-  std::string help = "Idle time of all ranks, as a share of ranks times makespan.";
+  std::string help = "Idle time of all ranks, as a share of ranks times step time.";
   if (const auto& cause = model.cause())
     help += fmt::format("\n{} of it, {}: {}.\nA click goes there.\n\nBy phase:", percent_text(cause->share),
                         duration_text(cause->amount, run.unit), cause->what);
@@ -178,8 +178,9 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
-      "gap", "Above the bound", percent_text(*run.gap),
-      {study::time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
+      "gap", "From optimal", percent_text(*run.gap),
+      {*run.gap <= 0 ? "(proven)" : "bound " + study::time_with_unit(run.lower_bound, run.unit),
+       ui.skin.muted},
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");
 }

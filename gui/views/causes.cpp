@@ -61,7 +61,7 @@ void draw_headline(const CausesModel& model) {
     if (line.name == "bubble ratio") text += ", bubble " + line.value;
   }
   ImGui::TextUnformatted(text.c_str());
-  explain("Makespan, and the share of idle time; all metrics are below");
+  explain("Step time, and the share of idle time; all metrics are below");
 }
 
 std::string causes_text(const CauseSums& causes, TimeUnit unit) {

@@ -31,7 +31,7 @@ struct ParamGroupRow {
 /// All groups in the order of the panel.
 [[nodiscard]] std::span<const ParamGroupRow> param_groups();
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
-/// "Microbatches m": the head of the group says the rest.
+/// "Microbatches m", "Forward (F)": the head of the group says the rest.
 [[nodiscard]] std::string label_of(const io::Key& key);
 /// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
@@ -48,7 +48,7 @@ struct ShownValue {
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
 
-/// "Ranks" of "Ranks p": the subject of a sentence about the key.
+/// "Ranks" of "Ranks p", "Forward" of "Forward (F)": the subject of a sentence about the key.
 [[nodiscard]] std::string subject_of(const io::Key& key);
 /// A refusal of a key's value, as the configuration's reader words it, in a line that begins with the key's label: "Ranks: a whole number from 1 to
 /// 1048576".
