@@ -186,7 +186,8 @@ void ScheduleTable::write_lines() {
     line.row = i;
     if (row.refusal.empty()) {
       line.step = format.text(row.one_step());
-      if (compared) line.change = change_text(row.one_step() / against_.step - 1);
+      // A row of the configuration before would be compared with the run of the present one.
+      if (compared && !row.stale) line.change = change_text(row.one_step() / against_.step - 1);
       line.bubble = percent_text(row.bubble_ratio);
       line.peak = row.held_text;
       line.room = room_text(row);
