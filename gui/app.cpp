@@ -280,10 +280,20 @@ bool App::wants_frame() const {
   return frames_ < kSettlingFrames || settling_ > 0 || held || !input_.empty();
 }
 
+/// The window's button is the command: it may ask. A signal does not wait for an answer, and a workspace keeps what is edited.
+void App::take_close_request() {
+  if (!platform_->close_requested()) return;
+  platform_->refuse_close();
+  if (platform_->close_requested()) return;
+  run_command(*session_, "quit");
+  settling_ = kSettlingFrames;
+}
+
 void App::run() {
   while (!finished()) {
     // A caret blinks only while a text is typed; nothing else moves by itself.
     platform_->collect(input_, wants_frame() ? 0 : kRest);
+    take_close_request();
     const bool changed = !wants_frame() && session_->update();
     if (changed) settling_ = kSettlingFrames;
     if (wants_frame()) frame();

@@ -76,6 +76,7 @@ class App {
   [[nodiscard]] bool is_down(Key key) const { return down_[static_cast<std::size_t>(key)]; }
   void draw();
   void show_title();
+  void take_close_request();
 
   std::unique_ptr<Platform> platform_;
   std::unique_ptr<Session> session_;

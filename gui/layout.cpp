@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/panels/problems.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {
@@ -30,6 +32,9 @@ constexpr double kLeft = 0.19;
 constexpr double kRight = 0.22;
 constexpr double kBottom = 0.34;
 constexpr double kBelow = 0.4;
+/// A panel that is brought to the front below the timelines has this height, where it is no larger a share of the window.
+constexpr float kLeastFront = 200;
+constexpr double kMostFront = 0.5;
 
 struct Area {
   float x = 0;
@@ -171,9 +176,16 @@ class Tabs {
   /// True if the keyboard or a script asks for it, or it was opened just now.
   [[nodiscard]] bool is_wanted(const View& view) {
     const auto& tabs = ui_.session.part<OpenTabs>();
-    return ui_.session.focus_request == view.id ||
+    return ui_.session.focus_request == view.id || takes_front(view) ||
            ui_.items.wanted().starts_with(std::string(view.id) + "/") ||
            (tabs.any && !tabs.known.contains(view.id));
+  }
+
+  /// True if a selection asks for it. While a schedule is edited, its panel stays: what is selected is edited there.
+  [[nodiscard]] bool takes_front(const View& view) const {
+    const bool edits =
+        ui_.session.preferences.tabs[place_] == "edit" && ui_.session.part<ScheduleEditor>().editing();
+    return ui_.session.front_request == view.id && !edits;
   }
 
   void choose() {
@@ -184,6 +196,7 @@ class Tabs {
     for (const View* view : views_)
       if (is_wanted(*view)) front_ = view;
     chosen = front_->id;
+    if (ui_.session.front_request == chosen) ui_.session.front_request.clear();
   }
 
   [[nodiscard]] static float width_of(ImFont* font, const char* word) {
@@ -196,18 +209,27 @@ class Tabs {
     for (ImFont* font : {ui_.skin.font, ui_.skin.small}) {
       font_ = font;
       float words = kTabHeight * ui_.skin.scale;
-      for (const View* view : views_) words += width_of(font, view->title);
+      for (const View* view : views_)
+        words += width_of(font, view->title) + width_of(font, count_of(*view).c_str());
       pad_ = (area_.width - words) / static_cast<float>(2 * views_.size());
       if (pad_ >= least) break;
     }
     pad_ = std::clamp(pad_, least, 12 * ui_.skin.scale);
   }
 
+  /// The number of things that a panel has to say, beside its word.
+  [[nodiscard]] std::string count_of(const View& view) const {
+    const std::size_t errors =
+        std::string_view(view.id) == "problems" ? ui_.session.part<Problems>().report().errors() : 0;
+    return errors == 0 ? "" : " " + std::to_string(errors);
+  }
+
   void draw_word(const View& view) {
     const float scale = ui_.skin.scale;
     const float height = kTabHeight * scale;
+    const std::string count = count_of(view);
     const ImVec2 size(width_of(font_, view.title), font_->FontSize);
-    const float width = size.x + 2 * pad_;
+    const float width = size.x + width_of(font_, count.c_str()) + 2 * pad_;
     ImGui::SetCursorScreenPos(ImVec2(area_.x + x_, area_.y));
     if (ImGui::InvisibleButton(view.id, ImVec2(width, height)))
       ui_.session.preferences.tabs[place_] = view.id;
@@ -217,6 +239,8 @@ class Tabs {
     const float left = area_.x + x_ + pad_;
     draw.AddText(font_, font_->FontSize, ImVec2(left, area_.y + (height - size.y) / 2),
                  front || ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted, view.title);
+    draw.AddText(font_, font_->FontSize, ImVec2(left + size.x, area_.y + (height - size.y) / 2),
+                 ui_.skin.problem, count.c_str());
     if (front)
       draw.AddRectFilled(ImVec2(left, area_.y + height - 2 * scale), ImVec2(left + size.x, area_.y + height),
                          ui_.skin.accent);
@@ -329,22 +353,30 @@ class Carver {
       Tabs(ui_, "right", std::move(views), *area).draw();
   }
   void bottom(std::vector<const View*> views) {
-    if (const auto area = row("bottom", !views.empty(), kBottom))
-      Tabs(ui_, "bottom", std::move(views), *area).draw();
+    if (const auto area = row("bottom", views, kBottom)) Tabs(ui_, "bottom", std::move(views), *area).draw();
   }
   void below(std::vector<const View*> views) {
-    if (const auto area = row("below", !views.empty(), kBelow))
-      Stack(ui_, std::move(views), *area, true).draw();
+    if (const auto area = row("below", views, kBelow)) Stack(ui_, std::move(views), *area, true).draw();
   }
 
   [[nodiscard]] const Area& rest() const { return rest_; }
 
  private:
+  /// True if one of them is brought to the front: it needs room to be read.
+  [[nodiscard]] bool front_is_in(const std::vector<const View*>& views) const {
+    return std::ranges::any_of(views,
+                               [&](const View* view) { return ui_.session.front_request == view->id; });
+  }
+
   /// Nothing where there is nothing to show.
-  std::optional<Area> row(const char* id, bool any, double usual) {
-    if (!any) return std::nullopt;
+  std::optional<Area> row(const char* id, const std::vector<const View*>& views, double usual) {
+    if (views.empty()) return std::nullopt;
     double& share = split_at(ui_, id, usual);
     const float bar = kSplitter * ui_.skin.scale;
+    if (front_is_in(views)) {
+      const double least = kLeastFront * ui_.skin.scale / all_.height;
+      share = std::max(share, std::min(least, kMostFront));
+    }
     const float height = all_.height * static_cast<float>(share);
     rest_.height -= height + bar;
     share -= static_cast<double>(
@@ -419,6 +451,7 @@ void draw_layout(Ui& ui) {
   carver.right(right);
   carver.bottom(bottom);
   carver.below(open_views(ui, View::Dock::Below));
+  ui.session.front_request.clear();  // of a panel that is closed, or shown alone
   draw_centre(ui, carver.rest());
   remember_open(ui);
   ImGui::SetCursorScreenPos(ImVec2(6 * ui.skin.scale, size.y - status));

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <map>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/effective_config.hpp"
+#include "sim/memory.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -22,6 +24,8 @@ namespace {
 constexpr float kFieldShare = 0.46F;
 /// Room for a sign before a field, at scale 1.
 constexpr float kSign = 16;
+/// Room below a field for its knob, or for the reason why its value is refused, at scale 1.
+constexpr float kBelowField = 13;
 
 ConfigModel& config(Ui& ui) {
   return ui.session.part<ConfigModel>();
@@ -48,7 +52,7 @@ FieldLook look_of(Ui& ui, const io::Key& key) {
   if (value.empty()) value = key.default_text;
   const std::string unit = config(ui).value("costs.time_unit");
   ShownValue shown = shown_of(key, value, unit.empty() ? "unit" : unit);
-  return {std::move(shown.text), std::move(shown.unit), set.empty()};
+  return {std::move(shown.text), std::move(shown.unit), set.empty(), config(ui).refusal_of(key) != nullptr};
 }
 
 void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& values,
@@ -65,17 +69,9 @@ void draw_choice(Ui& ui, const io::Key& key, const std::vector<std::string>& val
 }
 
 void draw_text(Ui& ui, const std::string& id, const io::Key& key, const std::string& help) {
-  // Text being typed is kept here until it is finished; otherwise the field shows the value in use.
-  static std::map<std::string, std::string> typing;
   const std::string now = config(ui).value(std::string(key.path));
-  std::string text = typing.contains(id) ? typing[id] : now;
-  const bool finished = value_field(ui, id, text, look_of(ui, key), help);
-  if (finished && text != now) assign(ui, key.path, text);
-  if (ImGui::IsItemActive() || ImGui::IsItemFocused())
-    typing[id] = text;
-  else
-    typing.erase(id);
-  if (finished) typing.erase(id);
+  std::string text = now;
+  if (value_field(ui, id, text, look_of(ui, key), help) && text != now) assign(ui, key.path, text);
 }
 
 /// Up to where the knobs of the shape go; larger numbers are typed.
@@ -93,19 +89,26 @@ void draw_knob(Ui& ui, const io::Key& key) {
   if (wanted != value) assign(ui, key.path, std::to_string(wanted));
 }
 
+/// Assigns a count that was typed. A key without a default keeps its value where the text was removed.
+void assign_count(Ui& ui, const io::Key& key, const std::string& text) {
+  const bool removed = text.find_first_not_of(' ') == std::string::npos;
+  if (removed && key.default_text.empty()) return;
+  if (text != config(ui).value(std::string(key.path))) assign(ui, key.path, removed ? "" : text);
+}
+
 void draw_count(Ui& ui, const io::Key& key, const std::string& help) {
   const FieldLook look = look_of(ui, key);
   const auto count = number_in<int>(look.shown);
-  if (!count) return draw_text(ui, field_id(key), key, help);
-  int value = *count;
   const auto least = static_cast<int>(key.minimum);
   const auto most = static_cast<int>(key.maximum);
-  const auto next = [&](int by) {
-    return next_taken(ui.session.part<ConfigModel>().assignments(), std::string(key.path), *count, by, least,
-                      most);
-  };
-  if (number_field(ui, field_id(key), value, least, most, help, look.muted, next))
-    assign(ui, key.path, std::to_string(value));
+  std::string text = look.shown;
+  const CountChange change =
+      count_field(ui, field_id(key), text, look, count && *count > least, count && *count < most, help);
+  if (change == CountChange::Typed) assign_count(ui, key, text);
+  if (change != CountChange::Less && change != CountChange::More) return;
+  const int by = change == CountChange::More ? 1 : -1;
+  const int next = next_taken(config(ui).assignments(), std::string(key.path), *count, by, least, most);
+  assign(ui, key.path, std::to_string(next));
 }
 
 /// An element of an array as people type it: 1.5, 23.6ms.
@@ -203,10 +206,14 @@ void draw_widget(Ui& ui, const io::Key& key, int stages, const std::string& help
 }
 
 /// Draws a key's label. One that is too long for its place is cut, and the help says it.
-void draw_label(Ui& ui, const io::Key& key, float width, const std::string& help) {
+void draw_label(Ui& ui, const io::Key& key, ImFont* font, float width, const std::string& help) {
+  ImGui::PushFont(font);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (ImGui::GetFrameHeight() - font->FontSize) / 2 -
+                       ImGui::GetStyle().FramePadding.y);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(
       fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
+  ImGui::PopFont();
   note_item(ui, field_id(key) + "/label");
   explain(help);
 }
@@ -267,23 +274,81 @@ std::string help_of(const io::Key& key, const RunModel* run) {
   return help;
 }
 
+namespace {
+
+/// True if a value of the key is typed, so that it may be refused.
+bool is_typed(const io::Key& key) {
+  return key.option != Option::Variant && key.type != io::KeyType::Choice && key.type != io::KeyType::Flag;
+}
+
+/// The line under a field: why its value is refused, or who holds more than the limit that it sets. Empty for a value that is fine.
+std::string line_below(Ui& ui, const io::Key& key) {
+  if (const Refusal* refusal = config(ui).refusal_of(key)) return refusal_line(key, refusal->text);
+  const RunModel* run = live_run(ui.session);
+  if (key.path != "memory.limit_bytes" || run == nullptr || !run->over_limit || !run->memory) return {};
+  const OverLimit& over = *run->over_limit;
+  return fmt::format("{}: rank {} holds {}, {} more", subject_of(key), over.rank.value(),
+                     memory_cell(*run->memory, over.bytes),
+                     memory_cell(*run->memory, over.bytes - over.limit));
+}
+
+/// Draws that line, in room that is there without it too, so that nothing moves.
+void draw_line_below(Ui& ui, const io::Key& key, const std::string& line, ImVec2 at, float width) {
+  ImGui::SetCursorScreenPos(at);
+  ImGui::PushFont(ui.skin.small);
+  problem_text(ui, fitted(line, width));
+  ImGui::PopFont();
+  note_item(ui, field_id(key) + "/refusal");
+  explain(line);
+}
+
+}  // namespace
+
+namespace {
+
+/// The letters of a key's label, and the room up to its field: a long label has smaller ones, and a narrower field.
+struct LabelRoom {
+  ImFont* font = nullptr;
+  float left = 0;
+};
+LabelRoom room_of_label(const Ui& ui, const io::Key& key, float width) {
+  constexpr float kNarrowest = 84;
+  const float scale = ui.skin.scale;
+  const float left = width - std::max(width * kFieldShare, 104 * scale);
+  const std::string label = label_of(key);
+  const float gap = 4 * scale;
+  if (ImGui::CalcTextSize(label.c_str()).x <= left - gap) return {ui.skin.font, left};
+  ImFont* const small = ui.skin.small;
+  const float needed = small->CalcTextSizeA(small->FontSize, FLT_MAX, 0, label.c_str()).x + gap;
+  return {small, std::clamp(needed, left, std::max(left, width - kNarrowest * scale))};
+}
+
+}  // namespace
+
 void draw_field(Ui& ui, const io::Key& key, int stages) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const float field = std::max(width * kFieldShare, 104 * ui.skin.scale);
-  const float left = width - field;
+  const auto [font, left] = room_of_label(ui, key, width);
+  const float field = width - left;
+  const float frame = ImGui::GetFrameHeight();
   // Help is made only for the row under the pointer: it costs more than the field.
-  const bool hovered = ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + ImGui::GetFrameHeight()));
+  const bool hovered = ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + frame));
   const std::string help = hovered ? help_of(key, live_run(ui.session)) : std::string();
-  draw_label(ui, key, left, help);
+  draw_label(ui, key, font, left, help);
   ImGui::SameLine(left);
   draw_signs(ui, key, stages, hovered, at.x + left);
   ImGui::SetNextItemWidth(field);
   draw_widget(ui, key, stages, help);
-  if (end_of_knob(key) == 0) return;
-  ImGui::SetCursorScreenPos(ImVec2(at.x + left, ImGui::GetCursorScreenPos().y - 3 * ui.skin.scale));
-  ImGui::SetNextItemWidth(field);
-  draw_knob(ui, key);
+  if (!is_typed(key)) return;
+  const ImVec2 below(at.x, ImGui::GetCursorScreenPos().y - 3 * ui.skin.scale);
+  if (const std::string line = line_below(ui, key); !line.empty()) {
+    draw_line_below(ui, key, line, below, width);
+  } else if (end_of_knob(key) != 0) {
+    ImGui::SetCursorScreenPos(ImVec2(at.x + left, below.y));
+    ImGui::SetNextItemWidth(field);
+    draw_knob(ui, key);
+  }
+  ImGui::SetCursorScreenPos(ImVec2(at.x, below.y + kBelowField * ui.skin.scale));
 }
 
 }  // namespace pipeloom::gui

@@ -111,6 +111,15 @@ std::optional<Box> name_box(const ChartLayout& layout, const RunModel& run, std:
   return Box{headers.x0, row->all.y, (headers.x0 + headers.x1) / 2, row->all.bottom()};
 }
 
+/// "1/1F1" of a run that hangs, if it is outlined.
+std::optional<Box> waiting_named(const ChartLayout& layout, const RunModel& run, std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (!run.hang || slash == std::string_view::npos) return std::nullopt;
+  const auto rank = count_in(text.substr(0, slash));
+  const auto op = parse_op(text.substr(slash + 1));
+  return rank && op ? layout.rect_of_waiting(run.id, Rank(*rank), *op) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target) {
@@ -122,6 +131,9 @@ std::optional<ItemRect> resolve_target(Ui& ui, std::string_view target) {
   }
   const RunModel* const run = ui.session.active_run();
   if (run == nullptr) return std::nullopt;
+  // An op that a hanging run does not reach is its outline.
+  if (const auto op = after_prefix("op:", target))
+    if (const auto waiting = waiting_named(layout, *run, *op)) return rect_of(waiting);
   if (const auto op = after_prefix("op:", target))
     return rect_of(layout.rect_of(OpRef{run->id, find_op(*run, *op)}));
   if (const auto gap = after_prefix("gap:", target)) return rect_of(layout.rect_of(find_gap(*run, *gap)));

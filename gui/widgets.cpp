@@ -4,8 +4,12 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "gui/model/files/may_replace.hpp"
+#include "gui/model/session/command.hpp"
 #include "gui/platform/tab_order.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -47,7 +51,9 @@ void note_item(Ui& ui, std::string_view id) {
 }
 
 void explain(std::string_view text) {
-  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  // Nothing is explained while a button is held: what is dragged is in sight then.
+  if (text.empty() || ImGui::IsAnyMouseDown() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled))
+    return;
   ImGui::BeginTooltip();
   ImGui::PushTextWrapPos(ImGui::GetFontSize() * 28);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
@@ -84,6 +90,24 @@ bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::
   const bool changed = ImGui::Checkbox(label, &value);
   finish(ui, id, help);
   return changed;
+}
+
+std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const char* label,
+                                          const std::string& path, bool own, std::string_view help) {
+  const bool there = is_there(path);
+  const bool foreign = there && !own;
+  ImGui::BeginDisabled(foreign || path.empty());
+  const bool writes = button(ui, id + "/write", label, help);
+  ImGui::EndDisabled();
+  if (writes) return there ? io::Overwrite::Yes : io::Overwrite::No;
+  if (!foreign) return std::nullopt;
+  const std::string name = std::filesystem::path(path).filename().string();
+  ImGui::SameLine(0, 32 * ui.skin.scale);
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.problem);
+  const bool replaces = button(ui, id + "/replace", ("Replace " + fitted(name, 200 * ui.skin.scale)).c_str(),
+                               "There is a file of this name: it would be lost");
+  ImGui::PopStyleColor();
+  return replaces ? std::optional(io::Overwrite::Yes) : std::nullopt;
 }
 
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help) {
@@ -135,20 +159,21 @@ bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char*
 
 namespace {
 
-/// The field whose text is being typed, so that the others show their values in their own way.
+/// The field whose text is being typed, and the text: the other fields show their values in their own way.
 ImGuiID g_typed_field = 0;
+std::string g_typed_text;
 
 /// The frame of a field whose inside is several widgets, which draw none of their own.
 class FieldFrame {
  public:
-  FieldFrame(const Ui& ui, float width) {
+  FieldFrame(const Ui& ui, float width, bool refused) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ImVec2 end(at.x + width, at.y + ImGui::GetFrameHeight());
     const float round = ImGui::GetStyle().FrameRounding;
     const bool hovered = ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered();
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     draw.AddRectFilled(at, end, hovered ? ui.skin.raised : ui.skin.background, round);
-    draw.AddRect(at, end, ui.skin.line, round);
+    draw.AddRect(at, end, refused ? ui.skin.problem : ui.skin.line, round);
     ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
     for (const ImGuiCol colour : {ImGuiCol_FrameBg, ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive,
                                   ImGuiCol_Button, ImGuiCol_ButtonHovered, ImGuiCol_ButtonActive})
@@ -176,21 +201,26 @@ void draw_look(const Ui& ui, const FieldLook& look, ImVec2 at, float width) {
                look.muted ? ui.skin.muted : ui.skin.text, text.c_str());
 }
 
-/// Runs `field`, which draws Dear ImGui's own widget under `label`, with its text hidden unless it is being typed.
-template <class Field>
-bool looked_at(const Ui& ui, const char* label, const FieldLook& look, ImVec2 at, float width,
-               const Field& field) {
+/// Dear ImGui's own field under `label`, its text hidden unless it is being typed. Returns true when it is finished; `text` is then what was typed.
+bool typed_field(const Ui& ui, const char* label, std::string& text, const FieldLook& look, ImVec2 at,
+                 float width) {
   const ImGuiID me = ImGui::GetID(label);
   const bool typed = g_typed_field == me;
+  std::string edited = typed ? g_typed_text : text;
   if (!typed) ImGui::PushStyleColor(ImGuiCol_Text, 0);
-  const bool changed = field();
+  const bool entered = ImGui::InputText(
+      label, &edited, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
   if (!typed) ImGui::PopStyleColor();
-  if (ImGui::IsItemActive())
+  const bool finished = ImGui::IsItemDeactivatedAfterEdit() || entered;
+  if (ImGui::IsItemActive()) {
     g_typed_field = me;
-  else if (typed)
+    g_typed_text = edited;
+  } else if (typed) {
     g_typed_field = 0;
+  }
   if (!typed) draw_look(ui, look, at, width);
-  return changed;
+  if (finished) text = std::move(edited);
+  return finished;
 }
 
 }  // namespace
@@ -225,14 +255,11 @@ bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook
                  std::string_view help) {
   const PushedId pushed(id);
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::CalcItemWidth();
-  bool changed = looked_at(ui, "##text", look, at, width, [&] {
-    const bool entered = ImGui::InputText(
-        "##text", &text, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
-    return ImGui::IsItemDeactivatedAfterEdit() || entered;
-  });
+  if (look.refused) ImGui::PushStyleColor(ImGuiCol_Border, ui.skin.problem);
+  const bool finished = typed_field(ui, "##text", text, look, at, ImGui::CalcItemWidth());
+  if (look.refused) ImGui::PopStyleColor();
   finish(ui, id, help);
-  return changed;
+  return finished;
 }
 
 bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help) {
@@ -249,7 +276,7 @@ bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown
 
 namespace {
 
-/// The step buttons act at once, the typed number when it is finished.
+/// Acts at once, where a typed number waits until it is finished.
 bool step_button(Ui& ui, std::string_view id, Icon icon, const char* name, float width, bool possible) {
   ImGui::SameLine(0, 0);
   ImGui::BeginDisabled(!possible);
@@ -262,26 +289,32 @@ bool step_button(Ui& ui, std::string_view id, Icon icon, const char* name, float
 
 }  // namespace
 
-bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help,
-                  bool muted, const NextNumber& next) {
+CountChange count_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look, bool less,
+                        bool more, std::string_view help) {
   const PushedId pushed(id);
-  const int before = value;
   const float whole = ImGui::CalcItemWidth();
-  const FieldFrame frame(ui, whole);
+  const FieldFrame frame(ui, whole, look.refused);
   const float step = std::min(18 * ui.skin.scale, whole / 4);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::max(whole - 2 * step - 2 * ui.skin.scale, 1.0F);
   ImGui::SetNextItemWidth(width);
-  int typed = value;
-  // Without the flag each digit would be a value of its own while a number is being typed.
-  const bool entered = looked_at(ui, "##number", {std::to_string(value), "", muted}, at, width, [&] {
-    return ImGui::InputScalar("##number", ImGuiDataType_S32, &typed, nullptr, nullptr, nullptr,
-                              ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
-  });
-  if (entered) value = std::clamp(typed, least, most);
+  CountChange change = CountChange::None;
+  if (typed_field(ui, "##text", text, look, at, width)) change = CountChange::Typed;
   finish(ui, id, help);
-  if (step_button(ui, id, Icon::Minus, "-", step, value > least)) value = next ? next(-1) : value - 1;
-  if (step_button(ui, id, Icon::Plus, "+", step, value < most)) value = next ? next(1) : value + 1;
+  if (step_button(ui, id, Icon::Minus, "-", step, less)) change = CountChange::Less;
+  if (step_button(ui, id, Icon::Plus, "+", step, more)) change = CountChange::More;
+  return change;
+}
+
+bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help) {
+  const int before = value;
+  std::string text = std::to_string(value);
+  const FieldLook look = {text, ""};
+  const CountChange change = count_field(ui, id, text, look, value > least, value < most, help);
+  if (change == CountChange::Typed)
+    value = std::clamp(number_in<int>(trimmed(text)).value_or(value), least, most);
+  if (change == CountChange::Less) --value;
+  if (change == CountChange::More) ++value;
   return value != before;
 }
 

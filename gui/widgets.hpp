@@ -3,13 +3,15 @@
 // Widgets that tell Items where they are. Each is Dear ImGui's own widget of that name, with an id ("params/ranks") instead of a label
 // for identity, and a text that explains it on hover. Views use these wherever a script may want to reach the widget.
 
-#include <functional>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "gui/draw/icon_draw.hpp"
 #include "gui/ui.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 
@@ -23,6 +25,10 @@ bool small_button(Ui& ui, std::string_view id, const char* label, std::string_vi
 /// A square button with a sign; `help` names its action.
 bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help = {});
+/// The button "ID/write" that writes the file `path`. Where one is there that the window did not write, it is dead, and another button, "ID/replace",
+/// says the name of what it replaces. Returns how to write, once one is pressed.
+std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const char* label,
+                                          const std::string& path, bool own, std::string_view help = {});
 /// A word in a thin frame, in the accent colour while it is on.
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
 /// A word that can be clicked, after the text before it.
@@ -33,24 +39,28 @@ bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint
                 std::string_view help = {});
 /// The same, true on every change.
 bool live_text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "");
-/// A value as it reads while it is not edited, at the right of its field, followed by its unit; muted where it is a default.
+/// A value as it reads while it is not edited, at the right of its field, followed by its unit; muted where it is a default, in a frame of the
+/// error colour where it is refused.
 struct FieldLook {
   std::string shown;
   std::string unit;
   bool muted = false;
+  bool refused = false;
 };
-/// text_field() that shows `look` until it has the keyboard; text that is too long is cut in the middle.
+/// text_field() that shows `look` until it has the keyboard; text that is too long is cut in the middle. Returns true when Enter was pressed or the
+/// field left, by Tab or a click, with another text; `text` is the value in use, then the one that was typed.
 bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look,
                  std::string_view help = {});
 /// choice() with the chosen entry at the right, as value_field() has it.
 bool value_choice(Ui& ui, std::string_view id, std::span<const std::string> entries, int& chosen,
                   const FieldLook& look, std::string_view help = {});
-/// Returns the number after a step of 1 or -1.
-using NextNumber = std::function<int(int by)>;
-/// With quiet - and + inside the field; true when the number changed. Typed numbers count when Enter is pressed or the field is left. The signs go to
-/// `next`, if given, instead of to the neighbour.
-bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {},
-                  bool muted = false, const NextNumber& next = {});
+/// A change of a count: a text was typed, or one of the signs was pressed.
+enum class CountChange : std::uint8_t { None, Typed, Less, More };
+/// value_field() with quiet - and + inside, which are there where a step is possible.
+CountChange count_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look, bool less,
+                        bool more, std::string_view help = {});
+/// count_field() of a number from `least` to `most`; true when the number changed. A text that is none leaves it as it is.
+bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
 bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help = {});
 /// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.

@@ -147,6 +147,7 @@ class GlfwPlatform final : public Platform {
   [[nodiscard]] bool close_requested() const override {
     return asked_to_end != 0 || glfwWindowShouldClose(window_.get()) == GLFW_TRUE;
   }
+  void refuse_close() override { glfwSetWindowShouldClose(window_.get(), GLFW_FALSE); }
 
   void begin_frame() override { renderer_.begin_frame(); }
   void present(ImDrawData& data) override {

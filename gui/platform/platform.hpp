@@ -47,6 +47,8 @@ class Platform {
   virtual void wake() = 0;
   /// The user asked to close the window, or the process got SIGTERM or SIGINT.
   [[nodiscard]] virtual bool close_requested() const = 0;
+  /// Takes a request of the user back; one of a signal stays.
+  virtual void refuse_close() {}
 
   /// The renderer's part of a new frame; before ImGui::NewFrame.
   virtual void begin_frame() = 0;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
@@ -24,6 +25,8 @@ constexpr float kValueTop = 24;
 constexpr float kBelowTop = 54;
 constexpr float kBarHeight = 4;
 constexpr float kLeastWords = 260;
+/// Of 255, over numbers that do not belong to the fields.
+constexpr unsigned kDimmed = 140;
 
 /// The text after a number.
 struct Note {
@@ -91,6 +94,11 @@ class Bar {
     ImGui::EndGroup();
     ImGui::PopTextWrapPos();
   }
+  /// Dims the cells drawn so far: they are of another run than the one that is asked for.
+  void dim() const {
+    draw_.AddRectFilled(at_, ImVec2(at_.x + size_.x, at_.y + size_.y - 1),
+                        with_alpha(ui_.skin.panel, kDimmed));
+  }
   void bottom_line() const {
     draw_.AddLine(ImVec2(at_.x, at_.y + size_.y - 1), ImVec2(at_.x + size_.x, at_.y + size_.y - 1),
                   ui_.skin.grid);
@@ -121,7 +129,7 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{} against {}", change_text(*change), model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  const char* const what = run.hangs ? "Stands still after" : run.cut ? "Recorded" : "Step time";
+  const char* const what = run.hangs ? "Deadlock at" : run.cut ? "Recorded" : "Step time";
   bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
@@ -137,7 +145,7 @@ std::string largest_text(const AnswerModel& model) {
 void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
   const RunAnswer& run = *model.run();
   const Note note{largest_text(model), model.cause() ? ui.skin.accent : ui.skin.muted};
-  std::string help = "Idle time of all ranks, as a share of ranks times makespan.";
+  std::string help = "Idle time of all ranks, as a share of ranks times step time.";
   if (const auto& cause = model.cause())
     help += fmt::format("\n{} of it, {}: {}.\nA click goes there.\n\nBy phase:", percent_text(cause->share),
                         duration_text(cause->amount, run.unit), cause->what);
@@ -170,8 +178,9 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
-      "gap", "Above the bound", percent_text(*run.gap),
-      {study::time_with_unit(run.lower_bound, run.unit), ui.skin.muted},
+      "gap", "From optimal", percent_text(*run.gap),
+      {*run.gap <= 0 ? "(proven)" : "bound " + study::time_with_unit(run.lower_bound, run.unit),
+       ui.skin.muted},
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");
 }
@@ -197,11 +206,17 @@ void draw_words(Ui& ui, AnswerModel& model) {
     problem_text(ui, wrong);
     note_item(ui, "answer/wrong");
     if (link(ui, "answer/problems", "show", run.hangs ? "Who waits for whom" : "What is missing, and where"))
-      ui.session.preferences.panels["problems"] = true;
+      ui.session.show_panel("problems");
   }
   if (run.hangs || run.cut) return;
   muted_text(ui, model.run()->bottleneck);
   note_item(ui, "answer/bottleneck");
+}
+
+/// True if the numbers are of other values than the fields show.
+bool is_outdated(Session& session) {
+  const bool live = session.active < session.runs.size() && session.runs[session.active].live;
+  return live && session.part<ConfigModel>().outdated();
 }
 
 }  // namespace
@@ -217,10 +232,12 @@ void answer(Ui& ui) {
   if (!run.hangs && !run.cut) draw_bubble(ui, bar, model);
   if (run.peak) draw_peak(ui, bar, *run.peak);
   if (run.gap && bar.has_room(kLeastWords)) draw_gap(ui, bar, run);
-  if (!bar.has_room(0)) return;
-  bar.begin_words();
-  draw_words(ui, model);
-  Bar::end_words();
+  if (bar.has_room(0)) {
+    bar.begin_words();
+    draw_words(ui, model);
+    Bar::end_words();
+  }
+  if (is_outdated(ui.session)) bar.dim();
 }
 
 }  // namespace pipeloom::gui::views

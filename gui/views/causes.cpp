@@ -9,9 +9,9 @@
 #include <string>
 
 #include <pipeloom/metrics.hpp>
+#include "gui/cause_rows.hpp"
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_words.hpp"
-#include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "study/text/numbers.hpp"
 
@@ -22,8 +22,6 @@ namespace {
 constexpr std::size_t kRanksInSight = 8;
 constexpr std::size_t kGapsInSight = 6;
 constexpr std::size_t kRootsInSight = 6;
-/// Under a line, for the thin bar of its share; pixels at scale 1.
-constexpr float kBarRoom = 5;
 /// Wide enough for sums and places side by side; pixels at scale 1.
 constexpr float kTwoColumns = 560;
 constexpr ImGuiTableFlags kSideBySide = ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingStretchSame;
@@ -63,7 +61,7 @@ void draw_headline(const CausesModel& model) {
     if (line.name == "bubble ratio") text += ", bubble " + line.value;
   }
   ImGui::TextUnformatted(text.c_str());
-  explain("Makespan, and the share of idle time; all metrics are below");
+  explain("Step time, and the share of idle time; all metrics are below");
 }
 
 std::string causes_text(const CauseSums& causes, TimeUnit unit) {
@@ -132,46 +130,21 @@ void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
   ImGui::EndChild();
 }
 
-/// Draws a row: name, amount, share, and a thin bar under them.
-void draw_root(Ui& ui, const RootLine& line, std::size_t n, double most, TimeUnit unit) {
-  const float scale = ui.skin.scale;
-  const float width = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string id = std::to_string(n);
-  ImGui::PushID(static_cast<int>(n));
-  const bool chosen =
-      ImGui::Selectable("##root", false, 0, ImVec2(width, ImGui::GetTextLineHeight() + kBarRoom * scale));
-  ImGui::PopID();
-  note_item(ui, "causes/root/" + id);
-  explain(fmt::format("{}: {}.\nA click goes there", duration_text(line.amount, unit), line.what));
-  const std::string numbers =
-      fmt::format("{}   {}", duration_text(line.amount, unit), percent_text(line.share));
-  const float room = ImGui::CalcTextSize(numbers.c_str()).x;
-  ImDrawList& list = *ImGui::GetWindowDrawList();
-  const std::string name = fitted(line.text, width - room - 3 * kBarRoom * scale);
-  list.AddText(at, ui.skin.text, name.c_str());
-  list.AddText(ImVec2(at.x + width - room, at.y), ui.skin.muted, numbers.c_str());
-  const float top = at.y + ImGui::GetTextLineHeight() + scale;
-  const float part = most > 0 ? static_cast<float>(line.share / most) : 0;
-  list.AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + width * part, top + 2 * scale), ui.skin.accent);
-  if (chosen) run_command(ui.session, "select-cause", id);
-}
-
 /// Draws the root causes of the bubble, the largest first; amounts sum to it.
 void draw_roots(Ui& ui, const CausesModel& model, TimeUnit unit) {
   const std::vector<RootLine>& roots = model.roots();
   if (roots.empty()) return;
   muted_text(ui, "Root causes");
   explain("What delayed the ops that ranks wait for, not who they wait for; amounts sum to the idle time");
-  const float line = ImGui::GetTextLineHeight() + kBarRoom * ui.skin.scale + ImGui::GetStyle().ItemSpacing.y;
+  const float line = cause_row_height(ui) + ImGui::GetStyle().ItemSpacing.y;
   const auto rows = static_cast<float>(std::min(roots.size(), kRootsInSight));
   ImGui::BeginChild("roots", ImVec2(0, rows * line));
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(roots.size()), line);
   while (clipper.Step())
     for (int n = clipper.DisplayStart; n < clipper.DisplayEnd; ++n)
-      draw_root(ui, roots[static_cast<std::size_t>(n)], static_cast<std::size_t>(n), roots.front().share,
-                unit);
+      draw_cause_row(ui, "causes/root/", roots[static_cast<std::size_t>(n)], static_cast<std::size_t>(n),
+                     roots.front().share, unit);
   clipper.End();
   ImGui::EndChild();
   ImGui::Separator();

@@ -11,6 +11,7 @@
 
 #include "gui/draw/chart_draw.hpp"
 #include "gui/draw/edit_draw.hpp"
+#include "gui/draw/outdated_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/commands/context_menu.hpp"
@@ -241,6 +242,7 @@ void ChartView::draw(Ui& ui) {
   draw_drag(ui, layout, draw);
   draw_what_if(ui, layout, draw);
   draw_refused_edit(ui, layout, draw);
+  draw_outdated(ui, layout, draw);
   draw_invitation(ui, area, draw);
   note_items(ui, layout);
   explain_hit(ui);

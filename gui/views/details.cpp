@@ -1,4 +1,4 @@
-// The selected op or gap as a story: its name, the op that it waits for and the change that would help, the chain before it, the result of
+// The run, or the selected op or gap as a story: its name, the op that it waits for and the change that would help, the chain before it, the result of
 // another duration, and the microbatches in flight at the cursor.
 
 #include "gui/model/panels/details.hpp"
@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <string>
 
+#include "gui/cause_rows.hpp"
 #include "gui/draw/chart_draw.hpp"
+#include "gui/model/answer/answer.hpp"
 #include "gui/model/answer/cursor.hpp"
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/chart/chart_part.hpp"
@@ -19,6 +21,7 @@
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/memory.hpp"
 
 namespace pipeloom::gui::views {
@@ -104,6 +107,27 @@ std::optional<OpRef> subject(const Session& session, const Details& details) {
   return details.chain.empty() ? std::nullopt : details.chain.front().op;
 }
 
+/// A box for the duration, in the run's unit or in percent of the one that holds.
+void draw_what_if_box(Ui& ui, const OpRef& op, Ticks now, TimeUnit unit) {
+  auto& what_if = ui.session.part<WhatIf>();
+  const std::string shown = duration_text(now, unit);
+  const std::size_t blank = shown.rfind(' ');
+  std::string text = shown.substr(0, blank);
+  const FieldLook look = {text, blank == std::string::npos ? "" : shown.substr(blank + 1)};
+  ImGui::SetNextItemWidth(96 * ui.skin.scale);
+  if (!value_field(ui, "details/what-if-value", text, look, "A time, or a share: 90%, -10%") ||
+      text == look.shown)
+    return;
+  const std::optional<Ticks> typed = typed_duration(text, now, unit);
+  if (!typed)
+    return ui.session.say(fmt::format("found '{}'; type a time in {}, or a share such as 90% or -10%",
+                                      shortened(text, 40), name_of(unit)),
+                          MessageKind::Problem);
+  if (!what_if.begin(ui.session, op)) return;
+  what_if.change(ui.session, *typed, CostScope::StageKind);
+  what_if.release(ui.session);
+}
+
 void draw_what_if_card(Ui& ui, const Details& details) {
   const auto op = subject(ui.session, details);
   const OpenRun* open = op ? ui.session.find_run(op->run) : nullptr;
@@ -118,10 +142,15 @@ void draw_what_if_card(Ui& ui, const Details& details) {
   const double most = 2 * std::max(static_cast<double>(before) / per, 1e-3);
   ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
   ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6 * ui.skin.scale);
-  const float height = 2.4F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
+  const float height = 2.9F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
   ImGui::BeginChild("what if", ImVec2(0, height), true, ImGuiWindowFlags_NoScrollbar);
   ImGui::TextUnformatted(
       fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)).c_str());
+  const bool held = what_if.held();
+  if (!held) draw_what_if_box(ui, *op, now, run.timeline.unit);
+  if (held) ImGui::Dummy(ImVec2(96 * ui.skin.scale, ImGui::GetFrameHeight()));
+  ImGui::SameLine();
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6 * ui.skin.scale);
   ImGui::SetNextItemWidth(-1);
   double share = value / most;
   const bool moved =
@@ -134,7 +163,7 @@ void draw_what_if_card(Ui& ui, const Details& details) {
                     most * per / std::max(1.0F, ImGui::GetContentRegionAvail().x), CostScope::StageKind);
   if (ended && !active) what_if.release(ui.session);
   const Ticks step = run.metrics && run.metrics->step_time > 0 ? run.metrics->step_time : run.span().length();
-  muted_text(ui, fmt::format("{}, step {}; drag to see another", duration_text(now, run.timeline.unit),
+  muted_text(ui, fmt::format("{}, step {}; type or drag another", duration_text(now, run.timeline.unit),
                              duration_text(step, run.timeline.unit)));
   ImGui::EndChild();
   note_item(ui, "details/what-if-card");
@@ -172,6 +201,58 @@ void draw_rest(Ui& ui, const Details& details) {
       if (fact.name == told) muted_text(ui, fmt::format("{}: {}", fact.name, fact.value));
 }
 
+/// The run's largest root causes, each with its bar.
+void draw_run_causes(Ui& ui, const RunModel& run) {
+  constexpr std::size_t kLargest = 3;
+  const auto& model = ui.session.part<CausesModel>();
+  const RunPtr of = model.run(ui.session);
+  if (!of || of->id != run.id || model.roots().empty()) return;
+  const std::vector<RootLine>& roots = model.roots();
+  heading(ui, "Largest causes of idle time");
+  for (std::size_t i = 0; i < std::min(roots.size(), kLargest); ++i)
+    draw_cause_row(ui, "details/cause/", roots[i], i, roots.front().share, run.timeline.unit);
+}
+
+/// The schedule that would be better, with its gain, and the stages that hold the others up.
+void draw_run_fix(Ui& ui, const RunModel& run) {
+  auto& model = ui.session.part<AnswerModel>();
+  if (model.run() == nullptr || model.run()->run != run.id || model.run()->hangs) return;
+  const Outlook& outlook = model.outlook();
+  heading(ui, "What would help");
+  if (!outlook.text.empty()) {
+    wrapped_text(outlook.text + (outlook.better ? "." : ""));
+    note_item(ui, "details/fix");
+    const bool shown = model.shows_suggestion(ui.session);
+    if (outlook.better &&
+        button(ui, "details/show-fix", shown ? "Take it" : "Show it",
+               shown ? "It takes the place of the schedule under edit; Ctrl+Z brings that back"
+                     : "It is stacked below the run"))
+      run_command(ui.session, "show-suggestion");
+  }
+  muted_text(ui, model.run()->bottleneck);
+}
+
+/// With nothing selected: the run.
+void draw_run(Ui& ui, const RunModel& run) {
+  ImGui::PushFont(ui.skin.strong);
+  wrapped_text(run.title);
+  ImGui::PopFont();
+  note_item(ui, "details/run");
+  if (run.metrics && !run.hang)
+    muted_text(ui, fmt::format("step {}, {} idle",
+                               duration_text(run.metrics->step_time > 0 ? run.metrics->step_time
+                                                                        : run.metrics->makespan,
+                                             run.timeline.unit),
+                               percent_text(run.metrics->bubble_ratio)));
+  if (run.hang) problem_text(ui, "It hangs: Problems says who waits for whom.");
+  draw_run_causes(ui, run);
+  draw_run_fix(ui, run);
+  ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
+  ImGui::PushFont(ui.skin.small);
+  muted_text(ui, "Click an op or a gap for its story. G finds the longest gap.");
+  ImGui::PopFont();
+}
+
 }  // namespace
 
 void details(Ui& ui) {
@@ -183,10 +264,8 @@ void details(Ui& ui) {
     if (waiting)
       return muted_text(ui, fmt::format("{} does not run: its rank stands still before. Problems says why.",
                                         to_text(*waiting)));
-    muted_text(ui, session.selection.op || session.selection.gap
-                       ? "finding dependencies ..."
-                       : "Click an op or a gap. G finds the longest gap.");
-    return;
+    if (session.selection.op || session.selection.gap) return muted_text(ui, "finding dependencies ...");
+    return run == nullptr ? muted_text(ui, "Nothing is open.") : draw_run(ui, *run);
   }
   ImGui::PushFont(ui.skin.strong);
   wrapped_text(shown->title);

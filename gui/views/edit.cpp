@@ -193,13 +193,11 @@ void draw_save(Ui& ui) {
   ImGui::SetNextItemWidth(220 * ui.skin.scale);
   (void)live_text_field(ui, "edit/path", path, "file.json or file.csv");
   ImGui::SameLine();
-  const bool replaces = is_there(path);
-  if (button(
-          ui, "edit/save", replaces ? "Replace" : "Save",
-          replaces
-              ? "There is a file of this name: it would be lost"
-              : "Writes the queues: .json is Pipeloom's schedule format, .csv PyTorch's compute_only form"))
-    run_command(ui.session, "save-schedule", path + std::string(replaces ? kForce : ""));
+  const auto how = write_button(
+      ui, "edit/save", "Save", path, ui.session.part<ScheduleEditor>().saved_to(path),
+      "Writes the queues: .json is Pipeloom's schedule format, .csv PyTorch's compute_only form");
+  if (how)
+    run_command(ui.session, "save-schedule", path + std::string(*how == io::Overwrite::Yes ? kForce : ""));
 }
 
 }  // namespace

@@ -66,12 +66,11 @@ void export_dialog(Ui& ui) {
   (void)live_text_field(ui, "export/caption", part.options.caption, "Caption below the picture");
   if (ui.session.active_run() != nullptr)
     muted_text(ui, "A picture shows: " + picture_content(ui.session, part.options));
-  const bool replaces = is_there(part.path);
-  if (button(ui, "export/write", replaces ? "Replace" : "Write",
-             replaces ? "There is a file of this name: it would be lost" : ""))
-    write(ui, part, replaces ? io::Overwrite::Yes : io::Overwrite::No);
-  ImGui::SameLine();
+  if (!part.path.empty()) muted_text(ui, "The file is written in " + folder_of(part.path));
   if (button(ui, "export/cancel", "Cancel")) part.dialog_open = false;
+  ImGui::SameLine();
+  if (const auto how = write_button(ui, "export", "Write", part.path, part.wrote(part.path)))
+    write(ui, part, *how);
   const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
   ImGui::End();
   if (escaped) part.dialog_open = false;

@@ -91,7 +91,7 @@ void draw_target(Ui& ui, const FindModel& model) {
   const auto* const target = model.question().target;
   const std::string now(target == nullptr ? kAnyTarget : target->name);
   int chosen = static_cast<int>(std::ranges::find(names, now) - names.begin());
-  label(ui, "for", 80);
+  label(ui, "Must run in", 80);
   if (choice(ui, "find/target", names, chosen, "Only what this program can run"))
     set_find(ui, "target", names[static_cast<std::size_t>(chosen)]);
 }

@@ -141,7 +141,7 @@ void draw_outliers(Ui& ui, const RunPtr& run, const DurationStats& stats) {
                                            duration_text(o.median, run->timeline.unit));
       if (selectable(ui, "histogram/outlier/" + std::to_string(i), text.c_str(),
                      ui.session.selection.op == OpRef{run->id, o.position}))
-        select_op(ui.session, {run->id, o.position}, Reveal::Yes);
+        select_from_list(ui.session, {run->id, o.position});
     }
   clipper.End();
   ImGui::EndChild();

@@ -83,7 +83,7 @@ void draw_row(Ui& ui, OpsTable& table, std::size_t i) {
   std::snprintf(id.data(), id.size(), "ops/row/%zu", i);
   const bool selected = ui.session.selection.op == ref;
   if (selectable(ui, id.data(), rank.data(), selected, true)) {
-    select_op(ui.session, ref, Reveal::Yes);
+    select_from_list(ui.session, ref);
     table.followed = ref;
   }
   if (ImGui::IsItemClicked(ImGuiMouseButton_Right)) {

@@ -1,4 +1,4 @@
-// The configuration under edit: schedule, shape, costs, transfers, memory, step; why it is refused, and the changes that would make it legal.
+// The configuration under edit: schedule, shape, costs, transfers, memory, step; why a value is refused.
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -15,7 +15,6 @@
 #include "gui/param_fields.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
-#include "study/report/run_tables.hpp"
 
 namespace pipeloom::gui::views {
 namespace {
@@ -34,27 +33,6 @@ int index_of_name(const std::vector<std::string>& names, const std::string& name
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == name) return static_cast<int>(i);
   return -1;
-}
-
-void draw_problem(Ui& ui, const ConfigModel& config) {
-  if (config.problem().empty()) return;
-  problem_text(ui, config.problem());
-  std::size_t taken = config.fixes().size();
-  for (std::size_t i = 0; i < config.fixes().size(); ++i) {
-    const std::string& label = config.fixes()[i].label;
-    const float width = ImGui::CalcTextSize(label.c_str()).x + 2 * ImGui::GetStyle().FramePadding.x;
-    if (i > 0) ImGui::SameLine();
-    if (i > 0 && ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
-    if (button(ui, fmt::format("params/fix/{}", i), label.c_str(), "Make this change")) taken = i;
-  }
-  if (taken < config.fixes().size()) run_command(ui.session, "take-fix", std::to_string(taken + 1));
-}
-
-/// A run that needs more memory than there is runs all the same.
-void draw_over_limit(Ui& ui) {
-  for (const OpenRun& open : ui.session.runs)
-    if (open.live && open.run->over_limit)
-      problem_text(ui, study::over_limit_text(*open.run->over_limit, *open.run->memory));
 }
 
 /// A sentence that begins as sentences do.
@@ -153,7 +131,6 @@ class Group {
     if (is_wanted()) open = 1;
     const float scale = ui_.skin.scale;
     const std::string right = folded_text();
-    ImGui::Dummy(ImVec2(0, 6 * scale));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const std::string id = "params/" + std::string(row_.id);
@@ -294,8 +271,7 @@ float height_of_buttons(const Ui& ui) {
 void draw_groups(Ui& ui, ConfigModel& config) {
   const int stages = stages_of(ui.session);
   draw_schedule(ui, config);
-  draw_problem(ui, config);
-  draw_over_limit(ui);
+  ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
   for (const ParamGroupRow& row : param_groups()) {
     Group group(ui, config, row, stages);
     if (group.draw() && row.group == ParamGroup::Stragglers)

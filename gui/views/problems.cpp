@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 
@@ -107,13 +108,23 @@ void draw_remedy(Ui& ui, const ProblemReport& report) {
                   report.setting.substr(0, equals) + " " + report.setting.substr(equals + 1));
     return;
   }
-  if (report.remedies.empty())
+  if (report.repairs.empty())
     return muted_text(ui, "No change of up to three entries was found that lets it run.");
-  ImGui::TextUnformatted(report.remedies.size() == 1 ? "It runs if you" : "It runs if you do all of this");
-  for (const std::string& remedy : report.remedies) wrapped_text(remedy);
-  note_item(ui, "problems/remedy");
-  if (button(ui, "problems/apply", "Apply", "Edits the schedule; Ctrl+Z takes it back"))
-    run_command(ui.session, "apply-remedy");
+  ImGui::TextUnformatted("It runs if you");
+  std::size_t chosen = 0;
+  for (std::size_t i = 0; i < report.repairs.size(); ++i) {
+    const Repair& repair = report.repairs[i];
+    for (const std::string& words : repair.words) wrapped_text(words);
+    note_item(ui, i == 0 ? "problems/remedy" : fmt::format("problems/remedy/{}", i));
+    if (button(ui, i == 0 ? "problems/apply" : fmt::format("problems/apply/{}", i), "Apply",
+               "Edits the schedule; Ctrl+Z takes it back"))
+      chosen = i + 1;
+    if (!repair.step) continue;
+    ImGui::SameLine();
+    muted_text(ui, fmt::format("step {}", duration_text(*repair.step, report.unit)));
+  }
+  // Last: an edit ends the report that is being drawn.
+  if (chosen != 0) run_command(ui.session, "apply-remedy", std::to_string(chosen));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ std::string head_text(const ScheduleTable& table, Column column) {
     case Column::Room:
       return "limit";
     case Column::Gap:
-      return "above bound";
+      return "from optimal";
   }
   return "";
 }
@@ -403,14 +403,14 @@ void draw_filters(Ui& ui, ScheduleTable& table) {
     table.show_only(filter);
   }
   ImGui::SameLine();
-  if (chip(ui, "schedules/filter/synchronous", "synchronous", filter.synchronous,
+  if (chip(ui, "schedules/filter/synchronous", "no stale weights", filter.synchronous,
            "Only schedules that train what a run without a pipeline does. Those without flushes, such as "
            "pipedream-2bw, apply gradients of older weights: they are left out.")) {
     filter.synchronous = !filter.synchronous;
     table.show_only(filter);
   }
   ImGui::SameLine();
-  if (chip(ui, "schedules/find", "find more", false,
+  if (chip(ui, "schedules/find", "Search orders ..", false,
            "Search chunks, placements, recomputation and orders of their own under the memory limit"))
     ui.session.show_panel("find");
   ImGui::SameLine();

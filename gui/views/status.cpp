@@ -14,6 +14,7 @@
 #include "gui/layout.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/navigation.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "study/text/numbers.hpp"
@@ -85,6 +86,12 @@ float draw_hints(const Ui& ui, float right, float top, float least) {
   return right;
 }
 
+/// The last message, unless it is the reason why the values under edit are refused: that is said beside them.
+Message shown_message(Session& session) {
+  const std::string& refusal = session.part<ConfigModel>().problem();
+  return !refusal.empty() && session.message.text == refusal ? Message{} : session.message;
+}
+
 }  // namespace
 
 void draw_status_line(Ui& ui) {
@@ -93,7 +100,7 @@ void draw_status_line(Ui& ui) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float right = ImGui::GetIO().DisplaySize.x - 12 * scale;
   ImGui::GetWindowDrawList()->AddLine(ImVec2(0, at.y), ImVec2(right + gap, at.y), ui.skin.line);
-  const Message& message = ui.session.message;
+  const Message message = shown_message(ui.session);
   ImGui::SetCursorScreenPos(ImVec2(at.x + 6 * scale, at.y));
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);

@@ -76,19 +76,20 @@ std::vector<std::string> varying(const sweep::ResultTable& table) {
 
 void draw_controls(Ui& ui, SweepModel& model, const SweepScene& scene) {
   bool map = model.shows_map();
-  if (scene.map() && checkbox(ui, "sweep/map", "Winner map", map, "Who is best where, instead of all points"))
+  if (scene.map() &&
+      checkbox(ui, "sweep/map", "Best schedule by ..", map, "Who is best where, instead of all points"))
     run_command(ui.session, "toggle-sweep-map");
   if (scene.map()) ImGui::SameLine();
   const SweepQuestion& question = scene.question();
   const std::vector<std::string> keys = varying(scene.table());
   if (map && scene.map()) {
-    draw_choice(ui, "sweep/map_x", "across", keys, question.map_x, "sweep-map-x");
-    draw_choice(ui, "sweep/map_y", "up", keys, question.map_y, "sweep-map-y");
+    draw_choice(ui, "sweep/map_x", "X axis", keys, question.map_x, "sweep-map-x");
+    draw_choice(ui, "sweep/map_y", "Y axis", keys, question.map_y, "sweep-map-y");
     draw_choice(ui, "sweep/winner", "which", keys, question.winner, "sweep-winner");
   } else {
     const std::vector<std::string> names = axis_names(scene.table());
-    draw_choice(ui, "sweep/y", "up", names, question.y, "sweep-y");
-    draw_choice(ui, "sweep/x", "across", names, question.x, "sweep-x");
+    draw_choice(ui, "sweep/y", "Y axis", names, question.y, "sweep-y");
+    draw_choice(ui, "sweep/x", "X axis", names, question.x, "sweep-x");
     draw_choice(ui, "sweep/colour", "colour", keys, question.colour, "sweep-colour");
   }
   ImGui::NewLine();

@@ -89,6 +89,22 @@ class MoveSearch {
     return moves;
   }
 
+  std::vector<Move> singles(std::size_t most) {
+    std::vector<Move> moves;
+    std::vector<Schedule> found;
+    const auto hang = find_hang(schedule_);
+    if (!hang || hang->cycle.empty()) return moves;
+    for (const Move& move : candidates(*hang)) {
+      if (moves.size() == most || !afford_try()) break;
+      Schedule changed = with_move(schedule_, move);
+      if (!validate_structure(changed).empty() || find_hang(changed)) continue;
+      if (std::find(found.begin(), found.end(), changed) != found.end()) continue;
+      moves.push_back(move);
+      found.push_back(std::move(changed));
+    }
+    return moves;
+  }
+
  private:
   /// Largest distance that a move goes further than needed, where the shortest one meets another cycle.
   static constexpr std::size_t kMostFurther = 64;
@@ -124,14 +140,20 @@ class MoveSearch {
     return moves;
   }
 
+  /// Takes a try off the budget; false where too little is left.
+  [[nodiscard]] bool afford_try() {
+    const std::size_t cost = 4 * schedule_.num_ops();
+    if (budget_ < cost) return false;
+    budget_ -= cost;
+    return true;
+  }
+
   /// The first move after which everything runs, else the one that lets most entries run; it must help.
   std::optional<Move> best_move(const ScheduleHang& hang) {
     std::optional<Move> best;
     std::size_t most = hang.done;
     for (const Move& move : candidates(hang)) {
-      const std::size_t cost = 4 * schedule_.num_ops();
-      if (budget_ < cost) return std::nullopt;
-      budget_ -= cost;
+      if (!afford_try()) return std::nullopt;
       const Schedule changed = with_move(schedule_, move);
       if (!validate_structure(changed).empty()) continue;
       const auto still = find_hang(changed);
@@ -193,6 +215,10 @@ Schedule with_move(const Schedule& schedule, const Move& move) {
 
 std::optional<std::vector<Move>> find_unblocking_moves(const Schedule& schedule, std::size_t budget) {
   return MoveSearch(schedule, budget).run();
+}
+
+std::vector<Move> find_single_moves(const Schedule& schedule, std::size_t most, std::size_t budget) {
+  return MoveSearch(schedule, budget).singles(most);
 }
 
 std::string describe(const Move& move, const Schedule& schedule) {

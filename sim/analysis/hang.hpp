@@ -48,6 +48,11 @@ struct Move {
 [[nodiscard]] std::optional<std::vector<Move>> find_unblocking_moves(const Schedule& schedule,
                                                                      std::size_t budget = 200'000'000);
 
+/// Every single move after which the schedule runs, of those that find_unblocking_moves() tries; the ones over the fewest entries first, at most
+/// `most`. Moves that lead to one and the same schedule are one. Tries take about `budget` op visits.
+[[nodiscard]] std::vector<Move> find_single_moves(const Schedule& schedule, std::size_t most,
+                                                  std::size_t budget = 200'000'000);
+
 /// "on rank 1, move 1F3 from position 7 to 5, in front of 1B1".
 [[nodiscard]] std::string describe(const Move& move, const Schedule& schedule);
 

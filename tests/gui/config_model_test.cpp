@@ -175,6 +175,36 @@ TEST_CASE("values that are no values are refused with their key") {
   CHECK(config.problem().find("ranks") != std::string::npos);
 }
 
+TEST_CASE("every value that is refused is known, with its text, and the picture is outdated until none is") {
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  settle(session);
+  CHECK_FALSE(config.outdated());
+  run_command(session, "set", "ranks 3.5");
+  run_command(session, "set", "costs.forward -1");
+  settle(session);
+  CHECK(config.outdated());
+  REQUIRE(config.refusals().size() == 2);
+  REQUIRE(config.refusal_of(*io::find_config_key("ranks")) != nullptr);
+  CHECK(config.refusal_of(*io::find_config_key("costs.forward")) != nullptr);
+  CHECK(config.refusal_of(*io::find_config_key("microbatches")) == nullptr);
+  CHECK(config.value("ranks") == "3.5");
+  CHECK(config.value("costs.forward") == "-1");
+  run_command(session, "set", "ranks 1e1");
+  run_command(session, "set", "costs.forward 1");
+  settle(session);
+  CHECK(config.refusals().empty());
+  CHECK_FALSE(config.outdated());
+  CHECK(config.value("ranks") == "10");
+  CHECK(session.runs[0].run->ranks() == 10);
+  // Where each value is legal by itself, none of them is to blame.
+  run_command(session, "set", "schedule dualpipe");
+  run_command(session, "set", "ranks 5");
+  settle(session);
+  CHECK_FALSE(config.problem().empty());
+  CHECK(config.refusals().empty());
+}
+
 TEST_CASE("a configuration is the same as assignments, text and command line") {
   const io::Document document = io::Document::parse(
       R"({"schedule": "zb-h1", "ranks": 4, "microbatches": 8,

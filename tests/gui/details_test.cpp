@@ -92,6 +92,24 @@ TEST_CASE("chunks and groups are told") {
   CHECK(fact(of(*group, "0/0B0"), "cost") == "costs.backward = 2.0, costs.overlapped rules for the group");
 }
 
+TEST_CASE("the key that makes a duration another one is named") {
+  const auto cost_of = [](const std::string& more) {
+    const RunPtr run = configured(R"({"schedule": "1f1b", "ranks": 2, "microbatches": 2,
+        "costs": {"forward": 1, "backward": 2, )" +
+                                  more + "}}");
+    return fact(of(*run, "1/1F0"), "cost");
+  };
+  CHECK(cost_of(R"("exceptions": [{"kind": "F", "stage": 1, "time": 3}])")
+            .find("costs.exceptions makes it 3.0") != std::string::npos);
+  CHECK(cost_of(R"("rank_scale": [1, 2])").find("costs.rank_scale makes it 2.0") != std::string::npos);
+  CHECK(cost_of(R"("stage_scale": [1, 2])").find("costs.stage_scale makes it 2.0") != std::string::npos);
+  CHECK(cost_of(R"("stage_scale": [1, 2], "rank_scale": [1, 2])")
+            .find("costs.stage_scale and costs.rank_scale make it 4.0") != std::string::npos);
+  // An exception of another stage says nothing of this one.
+  CHECK(cost_of(R"("exceptions": [{"kind": "F", "stage": 0, "time": 3}])").find("makes") ==
+        std::string::npos);
+}
+
 TEST_CASE("a group with a time of its own is told where it is from") {
   // 0: 0F0, then 0F1 with 1B0 on one rank of both stages.
   const RunPtr run = configured(

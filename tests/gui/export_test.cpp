@@ -7,6 +7,7 @@
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/draw/chart_list.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/draw/tokens.hpp"
 #include "sim/io/json/file.hpp"
@@ -349,7 +350,9 @@ TEST_CASE("the commands write files and fill the clipboard") {
   test::open_in(session, test::run_of(kTwoRanks));
   run_command(session, "export", folder.file("x.svg"));
   settle(session);
-  CHECK(session.message.text == "wrote " + folder.file("x.svg"));
+  CHECK(session.message.text == "wrote x.svg in " + folder_of(folder.file("x.svg")));
+  CHECK(session.part<ExportPart>().wrote(folder.file("x.svg")));
+  CHECK_FALSE(session.part<ExportPart>().wrote(folder.file("y.csv")));
   run_command(session, "export", folder.file("y.csv") + " view");
   settle(session);
   CHECK(std::filesystem::exists(folder.file("y.csv")));

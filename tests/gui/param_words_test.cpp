@@ -34,7 +34,7 @@ TEST_CASE("parameters: values read with their units, whether typed with one or n
   // Activations that nobody gave a size are counted.
   CHECK(shown("memory.activation_bytes", "1") == "1");
   CHECK(shown("costs.transfer.bandwidth_gbps", "400") == "400 Gbit/s");
-  CHECK(shown("costs.transfer.model", "latency") == "hidden latency");
+  CHECK(shown("costs.transfer.model", "latency") == "overlapped");
   CHECK(shown("ranks", "8") == "8");
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("parameters: in each group no two keys have one name, and each key has
     if (each.type == io::KeyType::Object || each.path == "schedule") continue;
     CAPTURE(each.path);
     CHECK(seen.emplace(group_of(each), label_of(each)).second);
-    CHECK(label_of(each).size() <= 18);
+    CHECK(label_of(each).size() <= 22);
   }
 }
 
@@ -56,9 +56,33 @@ TEST_CASE("parameters: times of the schedule's kinds of ops have rows, of others
   CHECK_FALSE(is_main(key("costs.rank_scale"), split));
   CHECK(group_of(key("costs.transfer.latency")) == ParamGroup::Costs);
   CHECK(group_of(key("costs.tp")) == ParamGroup::Model);
-  CHECK(label_of(key("costs.backward_input")) == "I");
+  CHECK(label_of(key("costs.backward_input")) == "Input grad (I)");
   CHECK(is_told_elsewhere(key("costs.per")));
   CHECK_FALSE(is_told_elsewhere(key("step.rule")));
+}
+
+TEST_CASE("parameters: a refusal begins with the field's label and says what is allowed") {
+  CHECK(subject_of(key("ranks")) == "Ranks");
+  CHECK(subject_of(key("costs.transfer.latency")) == "Latency");
+  CHECK(label_of(key("costs.forward")) == "Forward (F)");
+  CHECK(subject_of(key("costs.backward_weight")) == "Weight grad");
+  CHECK(refusal_line(key("ranks"), "ranks is 3.5; it must be a whole number from 1 to 1048576") ==
+        "Ranks: a whole number from 1 to 1048576");
+  CHECK(refusal_line(key("memory.limit_bytes"), "memory.limit_bytes: memory.limit_bytes is too small") ==
+        "Limit is too small");
+  CHECK(refusal_line(key("memory.limit_bytes"), "no limit is known") == "Limit: no limit is known");
+}
+
+TEST_CASE("parameters: a count is what the configuration's reader takes for one") {
+  CHECK(plain_count(key("ranks"), "1e3") == "1000");
+  CHECK(plain_count(key("ranks"), " 16 ") == "16");
+  CHECK(plain_count(key("ranks"), "8.0") == "8");
+  // The reader refuses these, and says why.
+  CHECK(plain_count(key("ranks"), "3.5") == "3.5");
+  CHECK(plain_count(key("ranks"), "1e99") == "1e99");
+  CHECK(plain_count(key("ranks"), "many") == "many");
+  // Other keys keep their digits.
+  CHECK(plain_count(key("costs.forward"), "1e3") == "1e3");
 }
 
 }  // namespace

@@ -142,6 +142,32 @@ TEST_CASE("an edit that hangs shows what runs and who waits, and the remedy undo
   CHECK(state(session)["edits"] == 3);
 }
 
+TEST_CASE("an op that a hanging run does not reach is dragged among the outlines, and in front of what ran") {
+  Session session;
+  session.show_live(simulated(kTwoRanks));
+  auto& editor = session.part<ScheduleEditor>();
+  run_command(session, "move-op", "0/0F1 2");
+  run_command(session, "move-op", "1/1F1 0");
+  settle(session);
+  const std::uint64_t hanging = session.active_run()->id;
+  REQUIRE(session.active_run()->hang);
+  // Rank 1 runs nothing: outlines from 0 on are 1F1 0-1, 1F0 1-2, 1B0 2-4, 1B1 4-6.
+  const Op stuck = forward(Stage(1), Microbatch(1));
+  CHECK_FALSE(editor.begin_drag(session, hanging + 1000, Rank(1), stuck));
+  REQUIRE(editor.begin_drag(session, hanging, Rank(1), stuck));
+  editor.drag_to(session, Rank(1), 0.8 * kUnit);  // in front of 1F0: where it is
+  CHECK_FALSE(editor.drag_preview());
+  editor.drag_to(session, Rank(1), 60.0 * kUnit);
+  REQUIRE(editor.drag_preview());
+  CHECK(editor.drag_preview()->op == kUnreached);
+  CHECK(editor.drag_preview()->time == 6 * kUnit);
+  editor.drag_to(session, Rank(1), 4.5 * kUnit);  // in front of 1B1
+  editor.drop(session);
+  settle(session);
+  CHECK_FALSE(session.active_run()->hang);
+  CHECK(queue_text(*session.active_run()->schedule, Rank(1)) == "1F0 1B0 1F1 1B1");
+}
+
 TEST_CASE("an op that an edit keeps from running stays selected, and can be moved back") {
   Session session;
   session.show_live(simulated(kTwoRanks));

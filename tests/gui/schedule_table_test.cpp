@@ -331,6 +331,7 @@ TEST_CASE("rows of the configuration before are marked until they are computed a
   const ScheduleRow before = row_of(table, "gpipe");
   CHECK(before.stale);
   CHECK(before.makespan == 33 * kUnit);
+  CHECK(std::ranges::any_of(table.lines(), [](const ScheduleLine& line) { return !line.step.empty(); }));
   std::size_t fresh = 0;
   while (!session.idle()) {
     session.update();
@@ -340,6 +341,9 @@ TEST_CASE("rows of the configuration before are marked until they are computed a
       // With six ranks gpipe takes (8 + 6 - 1) * 3: whoever is not marked has the new number.
       if (row.name == "gpipe") CHECK(row.makespan == (row.stale ? 33 : 39) * kUnit);
     }
+    // A row of before has no difference: it would be one of two configurations.
+    for (const ScheduleLine& line : table.lines())
+      if (table.rows()[line.row].stale) CHECK(line.change.empty());
     CHECK(now >= fresh);
     fresh = now;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -160,6 +160,23 @@ TEST_CASE("a drag changes the picture, is one step to undo, and can be given up"
   CHECK_FALSE(what_if.held());
 }
 
+TEST_CASE("a duration is typed as a time or as a share of the one that holds") {
+  const Ticks two = 2 * ticks_per(TimeUnit::Millisecond);
+  const auto typed = [&](std::string_view text) { return typed_duration(text, two, TimeUnit::Millisecond); };
+  CHECK(typed("4") == 2 * two);
+  CHECK(typed(" 4 ms ") == 2 * two);
+  CHECK(typed("0") == Ticks{0});
+  CHECK(typed("50%") == two / 2);
+  CHECK(typed("-10 %") == two * 9 / 10);
+  CHECK(typed("+100%") == 2 * two);
+  CHECK_FALSE(typed("-1"));
+  CHECK_FALSE(typed("-200%"));
+  CHECK_FALSE(typed("nan"));
+  CHECK_FALSE(typed("long"));
+  CHECK_FALSE(typed(""));
+  CHECK(typed_duration("4 units", two, TimeUnit::Unit) == 4 * ticks_per(TimeUnit::Unit));
+}
+
 TEST_CASE("what has no costs to change says so") {
   Session session;
   const RunPtr measured =

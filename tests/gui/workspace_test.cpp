@@ -6,6 +6,8 @@
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/commands/features.hpp"
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/workspace/workspaces.hpp"
@@ -259,6 +261,84 @@ TEST_CASE("what the window showed without a name comes back in the next session"
   run_command(session, "reopen-last");
   settle(session);
   CHECK(session.part<ConfigModel>().value("ranks") == "6");
+}
+
+TEST_CASE("an order that was edited by hand comes back with its run and its view") {
+  const test::Folder folder("edited");
+  const std::string last = folder / "state/last.pipeloom";
+  put(folder / "order.csv", "0F0,0F1,,0B0,0B1\n,1F0,1F1,1B0,1B1\n");
+  std::string order;
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "open", folder / "order.csv");
+    settle(session);
+    run_command(session, "move-op", "1/1F1 2");
+    settle(session);
+    run_command(session, "edit-mode");  // off: the edited run stays
+    run_command(session, "zoom-to", "1 4");
+    CHECK(session.part<ScheduleEditor>().unsaved());
+    REQUIRE(session.part<ScheduleEditor>().edited());
+    order = queue_line(session.part<ScheduleEditor>().edited()->queues.at(1));
+    CHECK(order == "1F0 1B0 1F1 1B1");
+    session.part<Workspaces>().flush(session);
+    const Workspace kept = read_workspace(io::read_file(last), last);
+    CHECK(kept.files == std::vector<std::string>{folder / "order.csv"});
+    CHECK(kept.edits.of == RunName{"file", folder / "order.csv"});
+    CHECK(kept.edits.queues == std::map<int, std::string>{{1, order}});
+    CHECK(read_workspace(workspace_text(kept, last), last).edits.queues == kept.edits.queues);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Note);
+  const auto edited = session.part<ScheduleEditor>().edited();
+  REQUIRE(edited);
+  CHECK(edited->origin->file == folder / "order.csv");
+  CHECK(queue_line(edited->queues.at(1)) == order);
+  REQUIRE(session.find_run(edited->run) != nullptr);
+  CHECK(session.find_run(edited->run)->title() == "order.csv (edited)");
+  CHECK(session.view.range.start == Approx(1 * static_cast<double>(kOne)));
+  CHECK(session.view.range.end == Approx(4 * static_cast<double>(kOne)));
+  // Undo leads to the file's own order.
+  run_command(session, "undo");
+  settle(session);
+  CHECK_FALSE(session.part<ScheduleEditor>().edited());
+}
+
+TEST_CASE("a file that was opened is kept for the next session without an edit") {
+  const test::Folder folder("opened");
+  const std::string last = folder / "state/last.pipeloom";
+  put(folder / "order.csv", "0F0,0F1,,0B0,0B1\n,1F0,1F1,1B0,1B1\n");
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  session.part<FileOpener>().open_named({folder / "order.csv"});
+  settle(session);
+  session.part<Workspaces>().flush(session);
+  REQUIRE(std::filesystem::exists(last));
+  CHECK(read_workspace(io::read_file(last), last).files == std::vector<std::string>{folder / "order.csv"});
+}
+
+TEST_CASE("edits that no longer fit their file are said, and the file opens") {
+  const test::Folder folder("unfit");
+  put(folder / "order.csv", "0F0,0F1,,0B0,0B1\n,1F0,1F1,1B0,1B1\n");
+  put(folder / "w.pipeloom", R"({"pipeloom_workspace": 1, "files": ["order.csv"],
+    "edits": {"of": {"file": "order.csv"}, "queues": [{"rank": 1, "queue": "1F0 1F1 1F2"}]}})");
+  Session session;
+  start_features(session);
+  settle(session);
+  run_command(session, "open-workspace", folder / "w.pipeloom");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Problem);
+  CHECK(session.message.text.find("edit of rank 1") != std::string::npos);
+  CHECK(session.runs.size() == 1);
 }
 
 TEST_CASE("what is no workspace is refused with its place") {

@@ -92,6 +92,23 @@ TEST_CASE("the shortest move that lets it run is found and said") {
   CHECK(describe({Rank(0), 2, 3}, schedule) == "on rank 0, move 0B0 from position 2 to 3, behind 0F2");
 }
 
+TEST_CASE("every single move that lets it run is another schedule, the shortest first") {
+  const Schedule schedule = parse_schedule(kCrossed);
+  const auto moves = find_single_moves(schedule, 8);
+  REQUIRE(moves.size() > 1);
+  CHECK(moves.front() == find_unblocking_moves(schedule)->front());
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    CHECK(validate(with_move(schedule, moves[i])).empty());
+    for (std::size_t j = 0; j < i; ++j) {
+      CHECK(length_of(moves[j]) <= length_of(moves[i]));
+      CHECK_FALSE(with_move(schedule, moves[i]) == with_move(schedule, moves[j]));
+    }
+  }
+  CHECK(find_single_moves(schedule, 1).size() == 1);
+  CHECK(find_single_moves(schedule, 8, 3).empty());
+  CHECK(find_single_moves(parse_schedule("0F0 0B0 | 1F0 1B0"), 8).empty());
+}
+
 TEST_CASE("a schedule that runs needs no move") {
   const auto moves = find_unblocking_moves(parse_schedule("0F0 0B0 | 1F0 1B0"));
   REQUIRE(moves);

@@ -13,6 +13,7 @@
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/pressed_rank.hpp"
 #include "gui/model/edit/config_model.hpp"
+#include "schedules/generator.hpp"
 #include "sim/analysis/idle_causes.hpp"
 #include "sim/analysis/metrics.hpp"
 #include "sim/engine/simulator.hpp"
@@ -327,6 +328,13 @@ void AnswerModel::compare(const Session& session) {
   baseline_ = session.baseline_run()->title();
 }
 
+/// "Comparing 30 schedules (7 done)": how far the table is.
+std::string comparing_text(std::span<const ScheduleRow> rows) {
+  const auto done =
+      std::ranges::count_if(rows, [](const ScheduleRow& row) { return !row.found && !row.stale; });
+  return fmt::format("Comparing {} schedules ({} done)", schedules::all().size(), done);
+}
+
 /// Finds the outlook of the run under edit, from the table of schedules, if that run ends.
 void AnswerModel::look_around(Session& session) {
   const bool live = session.active < session.runs.size() && session.runs[session.active].live &&
@@ -334,13 +342,13 @@ void AnswerModel::look_around(Session& session) {
   const std::uint64_t run = live ? session.runs[session.active].run->id : 0;
   const auto& table = session.part<ScheduleTable>();
   const std::uint64_t revision = table.complete_revision();
-  if (looked_run_ == run && looked_revision_ == revision) return;
+  if (looked_run_ == run && looked_revision_ == revision && revision != 0) return;
   looked_run_ = run;
   looked_revision_ = revision;
   outlook_ = {};
   if (run == 0) return;
   if (revision == 0)
-    outlook_.text = "Looking at all schedules ...";
+    outlook_.text = comparing_text(table.rows());
   else
     outlook_ = outlook_of(table.rows(), session.part<ConfigModel>().value("schedule"));
 }

@@ -4,6 +4,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/chart/chart_layout.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tracks/cause_track.hpp"
 #include "sim/tracks/op_track.hpp"
@@ -75,6 +76,15 @@ std::optional<std::size_t> message_at(const RunModel& run, Rank rank, ChartLane 
   return found;
 }
 
+/// The outlined op of a rank that stopped.
+std::optional<Op> waiting_at(const RunModel& run, Rank rank, double time) {
+  std::optional<Op> found;
+  each_waiting(run, rank, standstill(run, rank), [&](Op op, Ticks start, Ticks end) {
+    if (static_cast<double>(start) <= time && time < static_cast<double>(end)) found = op.with_joined(false);
+  });
+  return found;
+}
+
 void hit_lane(const ChartLayout& layout, const ChartRow& row, double y, Hit& hit) {
   const RunModel& run = *layout.blocks[row.block].run;
   const Strip& strip = row.lane(hit.lane);
@@ -86,6 +96,8 @@ void hit_lane(const ChartLayout& layout, const ChartRow& row, double y, Hit& hit
   if (const auto op = op_near_pixel(layout, run, row, hit.lane, hit.time))
     hit.op = OpRef{run.id, hit.lane == ChartLane::Work ? part_at(run, *op, strip, y) : *op};
   if (hit.lane != ChartLane::Work || hit.op) return;
+  if (run.hang) hit.waiting = waiting_at(run, row.rank, hit.time);
+  if (hit.waiting) return;
   if (const auto gap = gap_at(run, row.rank, hit.time)) hit.gap = GapRef{run.id, row.rank, *gap};
 }
 
@@ -277,6 +289,17 @@ std::optional<Box> ChartLayout::rect_of(const GapRef& gap) const {
   const auto& spans = block->run->idle[gap.rank.at()];
   if (gap.span >= spans.size()) return std::nullopt;
   return visible_box(*this, *row, row->lane(ChartLane::Work), spans[gap.span].start, spans[gap.span].end);
+}
+
+std::optional<Box> ChartLayout::rect_of_waiting(std::uint64_t run, Rank rank, Op op) const {
+  const ChartBlock* const block = block_of(run);
+  const ChartRow* const row = row_of(run, rank);
+  if (block == nullptr || row == nullptr || !block->run->hang) return std::nullopt;
+  std::optional<Box> found;
+  each_waiting(*block->run, rank, standstill(*block->run, rank), [&](Op each, Ticks start, Ticks end) {
+    if (each == op) found = visible_box(*this, *row, row->lane(ChartLane::Work), start, end);
+  });
+  return found;
 }
 
 }  // namespace pipeloom::gui

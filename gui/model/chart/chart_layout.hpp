@@ -118,6 +118,8 @@ struct Hit {
   ChartLane lane = ChartLane::Work;
   std::optional<OpRef> op;
   std::optional<GapRef> gap;
+  /// An op that its run does not reach, as it hangs.
+  std::optional<Op> waiting;
   /// An index of RunModel::message_bars.
   std::optional<std::size_t> message;
   std::optional<OpKind> kind;
@@ -197,6 +199,8 @@ struct ChartLayout {
   /// The box of an op or a gap, clipped to the plot; no value if nothing of it is visible. At least one pixel wide.
   [[nodiscard]] std::optional<Box> rect_of(const OpRef& op) const;
   [[nodiscard]] std::optional<Box> rect_of(const GapRef& gap) const;
+  /// The outline of an op that the run does not reach; no value where it is not in sight, or reached.
+  [[nodiscard]] std::optional<Box> rect_of_waiting(std::uint64_t run, Rank rank, Op op) const;
   /// The scroll that brings a rank's row into the body with the least motion.
   [[nodiscard]] double scroll_to(std::uint64_t run, Rank rank) const;
 };

@@ -97,7 +97,7 @@ std::optional<Bytes> peak_change(const RunModel& run, const RunModel& baseline) 
 
 void add_step(std::vector<BadgePart>& out, const RunModel& run, const RunModel* baseline) {
   std::string text = study::time_with_unit(step_of(run), run.timeline.unit);
-  if (run.hang) text = "stands still after " + text;
+  if (run.hang) text = "deadlock at " + text;
   out.push_back({std::move(text), BadgePart::Tone::Value, 0});
   if (baseline == nullptr) return;
   const double change = static_cast<double>(step_of(run)) / static_cast<double>(step_of(*baseline)) - 1;

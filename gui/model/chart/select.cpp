@@ -12,6 +12,9 @@
 namespace pipeloom::gui {
 namespace {
 
+/// The panel that tells of what is selected.
+constexpr const char* kStory = "details";
+
 void make_active(Session& session, std::uint64_t run) {
   for (std::size_t i = 0; i < session.runs.size(); ++i)
     if (session.runs[i].run->id == run) session.active = i;
@@ -55,10 +58,17 @@ void select_op(Session& session, const OpRef& op, Reveal reveal) {
   const RunModel& run = *open->run;
   session.selection.op = op;
   session.selection.gap.reset();
+  session.front_request = kStory;
   make_active(session, op.run);
   if (reveal == Reveal::Yes)
     bring_into_sight(session, {run.timeline.start[op.op], run.timeline.end[op.op]}, op.run,
                      rank_at(run, op.op));
+}
+
+void select_from_list(Session& session, const OpRef& op) {
+  const std::string before = session.front_request;
+  select_op(session, op, Reveal::Yes);
+  session.front_request = before;
 }
 
 void select_waiting(Session& session, Op op) {
@@ -66,6 +76,7 @@ void select_waiting(Session& session, Op op) {
   if (run == nullptr || !run->hang) return;
   session.selection.clear();
   session.selection.waiting = WaitingRef{run->id, op};
+  session.front_request = kStory;
 }
 
 void select_gap(Session& session, const GapRef& gap, Reveal reveal) {
@@ -74,6 +85,7 @@ void select_gap(Session& session, const GapRef& gap, Reveal reveal) {
   const IdleSpan& span = open->run->idle[gap.rank.at()][gap.span];
   session.selection.gap = gap;
   session.selection.op.reset();
+  session.front_request = kStory;
   make_active(session, gap.run);
   if (reveal == Reveal::Yes) bring_into_sight(session, {span.start, span.end}, gap.run, gap.rank);
 }

@@ -12,8 +12,10 @@ namespace pipeloom::gui {
 
 enum class Reveal : std::uint8_t { No, Yes };
 
-/// REQUIRES: the run is open and has this op or gap.
+/// Selecting brings the panel with the details to the front of its place. REQUIRES: the run is open and has this op or gap.
 void select_op(Session& session, const OpRef& op, Reveal reveal);
+/// Selects an op of a list that goes on to be read and clicked: no other panel takes its place.
+void select_from_list(Session& session, const OpRef& op);
 /// Selects an op that the active run does not reach, as it hangs. Does nothing where it ends.
 void select_waiting(Session& session, Op op);
 void select_gap(Session& session, const GapRef& gap, Reveal reveal);

@@ -13,6 +13,7 @@
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/file_dialog.hpp"
+#include "gui/model/files/quit_question.hpp"
 #include "gui/model/find/find_model.hpp"
 #include "gui/model/panels/search.hpp"
 #include "gui/model/panels/sweep_model.hpp"

@@ -10,6 +10,7 @@
 #include <pipeloom/schedule.hpp>
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/may_replace.hpp"
+#include "gui/model/panels/problems.hpp"
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
 
@@ -101,6 +102,19 @@ void join_next(Session& session, std::string_view text) {
   session.part<ScheduleEditor>().join_next(session, rank, op);
 }
 
+/// Counted from 1, as the panel lists them; without a number the best. Where none is listed, moves are looked for.
+void apply_remedy(Session& session, std::string_view text) {
+  auto& editor = session.part<ScheduleEditor>();
+  const auto& problems = session.part<Problems>();
+  const std::vector<Repair>& repairs = problems.report().repairs;
+  if (problems.pending() || repairs.empty()) return editor.apply_remedy(session);
+  const auto number = text.empty() ? std::size_t{1} : number_in<std::size_t>(text).value_or(0);
+  if (number < 1 || number > repairs.size())
+    throw InputError(Where{"apply-remedy"}, fmt::format("'{}' is no repair; name one of 1 to {}",
+                                                        shortened(text, 40), repairs.size()));
+  editor.apply_moves(session, std::vector<Move>(repairs[number - 1].moves));
+}
+
 void save_schedule(Session& session, std::string_view text) {
   const io::Overwrite overwrite = take_force(text);
   const std::string path(text);
@@ -111,20 +125,21 @@ void save_schedule(Session& session, std::string_view text) {
   const QueueSnapshot queues = editor.editing() && editor.shown() == run->id
                                    ? editor.queues().snapshot()
                                    : QueueSnapshot{whole_schedule(*run), {}};
-  session.jobs.submit("save schedule", [&session, path, overwrite, queues](const Cancelled&) -> Jobs::Finish {
-    std::string problem;
-    try {
-      gui::save_schedule(queues.build(), path, overwrite);
-    } catch (const Error& error) {
-      problem = error.line();
-    }
-    return [&session, path, problem] {
-      if (problem.empty())
-        session.say("saved " + path);
-      else
-        session.say(problem, MessageKind::Problem);
-    };
-  });
+  const std::uint64_t revision = editor.edited_run() == run->id ? editor.revision() : editor.saved_revision();
+  session.jobs.submit("save schedule",
+                      [&session, path, overwrite, queues, revision](const Cancelled&) -> Jobs::Finish {
+                        std::string problem;
+                        try {
+                          gui::save_schedule(queues.build(), path, overwrite);
+                        } catch (const Error& error) {
+                          problem = error.line();
+                        }
+                        return [&session, path, problem, revision] {
+                          if (!problem.empty()) return session.say(problem, MessageKind::Problem);
+                          session.part<ScheduleEditor>().note_saved(revision, path);
+                          session.say("saved " + path);
+                        };
+                      });
 }
 
 }  // namespace pipeloom::gui::commands

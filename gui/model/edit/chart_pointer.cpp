@@ -56,6 +56,9 @@ void click_in_rows(Session& session, const ChartLayout& layout, const ChartPress
     extend_range(session, press.time);
   } else if (at.op) {
     select_op(session, *at.op, Reveal::No);
+  } else if (at.waiting) {
+    session.active = layout.blocks[*at.block].index;
+    select_waiting(session, *at.waiting);
   } else if (at.gap) {
     select_gap(session, *at.gap, Reveal::No);
   } else if (at.message) {
@@ -318,8 +321,13 @@ class PointerEvent {
   [[nodiscard]] bool takes_op() {
     const bool plain = part_.press_.button == MouseButton::Left && !part_.press_.alt && !part_.press_.shift;
     ScheduleEditor& editor = session_.part<ScheduleEditor>();
-    return plain && part_.press_.hit.op && editor.editing() &&
-           editor.begin_drag(session_, *part_.press_.hit.op);
+    const Hit& from = part_.press_.hit;
+    if (!plain || !editor.editing()) return false;
+    if (from.waiting) {
+      const RunModel& run = *layout_.blocks[*from.block].run;
+      return editor.begin_drag(session_, run.id, *from.rank, *from.waiting);
+    }
+    return from.op && editor.begin_drag(session_, *from.op);
   }
 
   [[nodiscard]] double time_in_plot() const {

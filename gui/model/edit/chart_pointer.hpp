@@ -2,7 +2,7 @@
 
 // Actions of the mouse in the chart.
 //
-//   on ops       click selects, double click fits; on a gap the same
+//   on ops       click selects, double click fits; on a gap the same. An op that a hanging run does not reach is selected, too
 //   in the rows  left drag measures a range, Alt + drag and middle drag zoom to it, right drag pans, Shift + click extends the range
 //   wheel        scrolls rows, Shift pans, Ctrl zooms at the pointer (preferences.wheel_zooms: plain zooms, Ctrl scrolls)
 //   ruler        drag zooms to the range, double click fits all, click puts the time cursor there; its handle is dragged

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/shown_costs.hpp"
 #include "sim/cost/resolve.hpp"
 #include "sim/io/config/key.hpp"
 #include "sim/io/json/json_writer.hpp"
@@ -166,9 +167,7 @@ void Search::try_leaving_out() {
   std::string names;
   for (const auto& [path, value] : given_) {
     if (path == "schedule" || path == "ranks" || path == "microbatches") continue;
-    Assignments tried = given_;
-    tried.erase(path);
-    (void)attempt("leave out " + path, tried);
+    (void)attempt("leave out " + path, without_key(given_, path));
     if (!path.starts_with("options.")) continue;
     bare.erase(path);
     names += (names.empty() ? "" : ", ") + path;
@@ -193,7 +192,30 @@ bool is_count(const io::Key& key, const io::Config& config) {
   return key.type == io::KeyType::GroupSize && key.has(config) && !config.options.group_size->is_list();
 }
 
+/// The shape, which has no defaults, in place of one that is refused.
+const Assignments kUsualShape = {{"schedule", "\"1f1b\""}, {"ranks", "4"}, {"microbatches", "8"}};
+
 }  // namespace
+
+std::vector<Refusal> find_refusals(Assignments assignments) {
+  std::vector<Refusal> found;
+  while (found.size() <= assignments.size()) {
+    try {
+      (void)config_of(assignments);
+      return found;
+    } catch (const Error& error) {
+      // The reader names the key as the place.
+      const io::Key* key = io::find_config_key(error.where().file);
+      if (key == nullptr || !assignments.contains(std::string(key->path))) return found;
+      found.push_back({key, error.what()});
+      // The next ones are read without it.
+      const std::string path(key->path);
+      assignments = without_key(std::move(assignments), path);
+      if (const auto usual = kUsualShape.find(path); usual != kUsualShape.end()) assignments.insert(*usual);
+    }
+  }
+  return found;
+}
 
 int next_taken(const Assignments& assignments, const std::string& path, int from, int by, int least,
                int most) {

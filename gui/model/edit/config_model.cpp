@@ -9,6 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "gui/model/edit/param_words.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "schedules/generator.hpp"
 #include "sim/io/config/key.hpp"
@@ -82,6 +85,7 @@ struct Outcome {
   ShownRun shown;
   std::string problem;
   std::vector<Fix> fixes;
+  std::vector<Refusal> refusals = {};
 };
 
 /// "costs.transfer.queue=per-pair".
@@ -107,7 +111,7 @@ Outcome simulate_config(const Assignments& assignments, const std::string& file,
   } catch (const study::MessageProblem& problem) {
     return {{}, problem.line(), fix_of_remedy(problem.remedy())};
   } catch (const Error& error) {
-    return {{}, error.line(), find_fixes(assignments, cancelled)};
+    return {{}, error.line(), find_fixes(assignments, cancelled), find_refusals(assignments)};
   } catch (const Stopped&) {
     return {};
   } catch (const std::bad_alloc&) {
@@ -147,10 +151,27 @@ void resolve_files(Assignments& assignments, const std::string& path) {
   }
 }
 
+/// The kinds whose durations have fields.
+KindSet kinds_of_live_run(const Session& session) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) return open.run->schedule->kinds();
+  return {OpKind::Forward, OpKind::Backward};
+}
+
 }  // namespace
 
 ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
   (void)ConfigModel::update(session);
+}
+
+const Refusal* ConfigModel::refusal_of(const io::Key& key) const {
+  const auto found = std::ranges::find(refusals_, &key, &Refusal::key);
+  return found == refusals_.end() ? nullptr : &*found;
+}
+
+bool ConfigModel::outdated() const {
+  constexpr std::chrono::milliseconds kWhile{400};
+  return !problem_.empty() || (pending() && std::chrono::steady_clock::now() - last_edit_at_ > kWhile);
 }
 
 bool ConfigModel::update(Session& session) {
@@ -199,15 +220,14 @@ void ConfigModel::set(Session& session, const std::string& path, const std::stri
   }
   // The reader of --set knows paths into arrays and tables; its result is taken apart again.
   io::Document document = io::Document::parse(config_text(now_), "configuration");
-  document.set(path, text, path);
-  change(session, assignments_of(document.root()), path);
+  const io::Key* key = io::find_config_key(path);
+  document.set(path, key == nullptr ? text : plain_count(*key, text), path);
+  change(session, with_shown_costs(now_, assignments_of(document.root()), path, kinds_of_live_run(session)),
+         path);
 }
 
 void ConfigModel::reset(Session& session, const std::string& path) {
-  Assignments next = now_;
-  std::erase_if(next, [&](const auto& assignment) {
-    return assignment.first == path || assignment.first.starts_with(path + ".");
-  });
+  Assignments next = without_key(now_, path);
   const std::size_t dot = std::min(path.rfind('.'), path.size());
   const auto parent = next.find(path.substr(0, dot));
   if (dot < path.size() && parent != next.end() && parent->second.starts_with('{')) {
@@ -296,11 +316,19 @@ void ConfigModel::simulate(Session& session) {
        file = file_](const Cancelled& cancelled) -> Jobs::Finish {
         auto outcome = std::make_shared<Outcome>(simulate_config(assignments, file, cancelled));
         return [this, &session, revision, outcome] {
-          finish(session, revision, outcome->shown.run, outcome->problem, std::move(outcome->fixes));
+          fixes_ = std::move(outcome->fixes);
+          refusals_ = std::move(outcome->refusals);
+          finish(session, revision, outcome->shown.run, outcome->problem);
           session.analyse(std::move(outcome->shown));
         };
       },
       Jobs::Turn::Next);
+}
+
+void ConfigModel::leave_out_example() {
+  if (started_) return;
+  started_ = true;
+  shown_revision_ = revision_;
 }
 
 void ConfigModel::stop(Session& session) {
@@ -308,8 +336,7 @@ void ConfigModel::stop(Session& session) {
   shown_revision_ = revision_;
 }
 
-void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
-                         std::vector<Fix> fixes) {
+void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem) {
   shown_revision_ = revision;
   const std::string before = std::exchange(problem_, without_prefix(std::move(problem)));
   // The panel may be closed, and scripts judge a command by the session's message.
@@ -317,7 +344,6 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
     session.say(problem_, MessageKind::Problem);
   else if (!before.empty() && session.message.text == before)
     session.say("");
-  fixes_ = std::move(fixes);
   if (!run) return;
   shown_run_ = run->id;
   session.show_live(std::move(run));
@@ -330,7 +356,10 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
     out.key(path);
     value ? out.value(*value) : out.null();
   }
-  out.close().member("problem", problem_).key("fixes").array();
+  out.close().member("problem", problem_).member("outdated", outdated()).key("refusals").object();
+  for (const Refusal& refusal : refusals_)
+    out.member(refusal.key->path, refusal_line(*refusal.key, refusal.text));
+  out.close().key("fixes").array();
   for (const Fix& fix : fixes_) out.text(fix.label);
   out.close()
       .member("file", file_)
@@ -343,7 +372,9 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
 std::string window_title(Session& session) {
   if (session.active >= session.runs.size()) return "Pipeloom";
   const OpenRun& run = session.runs[session.active];
-  const bool unsaved = run.live && session.part<ConfigModel>().unsaved();
+  const auto& editor = session.part<ScheduleEditor>();
+  const bool edited = editor.unsaved() && editor.edited_run() == run.run->id;
+  const bool unsaved = edited || (run.live && session.part<ConfigModel>().unsaved());
   return fmt::format("{}{} - Pipeloom", unsaved ? "* " : "", run.title());
 }
 

@@ -17,6 +17,7 @@
 #include "gui/model/session/part.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/config/key.hpp"
 #include "sim/io/json/file.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "study/run/assignments.hpp"
@@ -34,6 +35,14 @@ struct Fix {
   /// Key -> its new value as JSON text, or nothing where the key is to be left out.
   std::map<std::string, std::optional<std::string>> changes;
 };
+
+/// A value that the configuration's reader refuses.
+struct Refusal {
+  const io::Key* key = nullptr;
+  std::string text;  ///< "ranks is 3.5; it must be a whole number from 1 to 1048576"
+};
+/// Every value that is refused by itself, in the order in which they are read.
+[[nodiscard]] std::vector<Refusal> find_refusals(Assignments assignments);
 
 /// The configuration as a file: nested, keys in the order of the table.
 [[nodiscard]] std::string config_text(const Assignments& assignments);
@@ -99,6 +108,12 @@ class ConfigModel : public Part, public Undoable {
 
   /// The reason for which the configuration is refused, "" if it is not; the picture is then that of the latest one that was not.
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// The keys whose values are refused, each by itself; empty where values do not go together.
+  [[nodiscard]] const std::vector<Refusal>& refusals() const { return refusals_; }
+  /// Null where the key's value is not refused.
+  [[nodiscard]] const Refusal* refusal_of(const io::Key& key) const;
+  /// True while the picture on screen is not of the values that the fields show: they are refused, or have been under way for a while.
+  [[nodiscard]] bool outdated() const;
   [[nodiscard]] const std::vector<Fix>& fixes() const { return fixes_; }
   /// Changes with every edit.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
@@ -108,6 +123,8 @@ class ConfigModel : public Part, public Undoable {
   /// RunModel::id of the run that the latest simulation gave; 0 before the first. Another live run was edited by hand since.
   [[nodiscard]] std::uint64_t shown_run() const { return shown_run_; }
 
+  /// Leaves the example of the first start out: what is being opened has no run under edit.
+  void leave_out_example();
   /// Simulates again; edits do it themselves.
   void simulate(Session& session);
 
@@ -122,8 +139,7 @@ class ConfigModel : public Part, public Undoable {
   void change(Session& session, Assignments next, const std::string& gesture,
               Growth growth = Growth::WhileQuick);
   void step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to);
-  void finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem,
-              std::vector<Fix> fixes);
+  void finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem);
 
   Assignments now_;
   Assignments saved_;
@@ -135,6 +151,7 @@ class ConfigModel : public Part, public Undoable {
   std::vector<std::string> presets_;
   std::string problem_;
   std::vector<Fix> fixes_;
+  std::vector<Refusal> refusals_;
   std::uint64_t revision_ = 1;
   std::uint64_t shown_revision_ = 0;
   std::uint64_t shown_run_ = 0;

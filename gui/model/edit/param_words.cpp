@@ -1,6 +1,10 @@
 #include "gui/model/edit/param_words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -21,7 +25,7 @@ constexpr ParamGroupRow kGroups[] = {
     {ParamGroup::Memory, "memory", "Memory", "memory.per", kAllDefault},
     {ParamGroup::Transfers, "transfers", "Transfers", "costs.transfer.model", ""},
     {ParamGroup::Options, "options", "Options", "", kAllDefault},
-    {ParamGroup::Step, "step", "Step", "step.rule", ""},
+    {ParamGroup::Step, "step", "End of step", "step.rule", ""},
     {ParamGroup::Stragglers, "stragglers", "Stragglers", "", "all ranks equal"},
     {ParamGroup::Model, "model", "Model", "", "none"}};
 
@@ -50,19 +54,19 @@ constexpr ParamRow kRows[] = {{"ranks", "Ranks p", true},
                               {"options.offload.stages", "Copied stages"},
                               {"options.offload.prefetch", "Reloaded ahead"},
                               {"options.offload.min_gap", "Least gap"},
-                              {"costs.tp", "Tensor ranks"},
-                              {"costs.dp", "Data replicas"},
-                              {"costs.cp", "Context ranks"},
-                              {"costs.ep", "Expert ranks"},
+                              {"costs.tp", "TP size"},
+                              {"costs.dp", "DP size"},
+                              {"costs.cp", "CP size"},
+                              {"costs.ep", "EP size"},
                               {"costs.zero", "ZeRO stage"},
                               {"costs.trainable", "Trained"},
                               {"costs.adapter_rank", "Adapter rank"},
                               {"costs.shards", "Shards, DP"},
                               {"costs.gradient_bytes", "Gradient bytes"},
                               {"costs.optimizer_bytes", "Optimizer bytes"},
-                              {"costs.seq", "Tokens, sample"},
-                              {"costs.micro_batch", "Samples, microb."},
-                              {"costs.global_batch", "Samples, step"},
+                              {"costs.seq", "Sequence length"},
+                              {"costs.micro_batch", "Micro batch"},
+                              {"costs.global_batch", "Global batch"},
                               {"costs.sequence_parallel", "Sequence parallel"},
                               {"costs.flash", "Flash attention"},
                               {"costs.fused_experts", "Fused experts"},
@@ -95,12 +99,13 @@ constexpr ParamRow kRows[] = {{"ranks", "Ranks p", true},
                               {"costs.transfer.inter.bandwidth_gbps", "Bandw., between"},
                               {"memory.per", "Bytes are per"},
                               {"memory.activation_bytes", "Activations", true},
-                              {"memory.released_at_input", "Freed at I", false, 'I'},
-                              {"memory.static_bytes", "Always held", true},
+                              {"memory.released_at_input", "Freed after input grad", false, 'I'},
+                              {"memory.static_bytes", "Weights and optimizer", true},
                               {"memory.receive_bytes", "Received"},
                               {"memory.logits_bytes", "Logits"},
                               {"memory.limit_bytes", "Limit", true},
-                              {"step.count", "Steps"}};
+                              {"step.count", "Steps"},
+                              {"step.rule", "End of step"}};
 
 const ParamRow* row_of(const io::Key& key) {
   for (const ParamRow& row : kRows)
@@ -127,6 +132,17 @@ std::string spoken(std::string_view path) {
   if (!label.empty() && label[0] >= 'a' && label[0] <= 'z')
     label[0] = static_cast<char>(label[0] - 'a' + 'A');
   return label;
+}
+
+/// "Forward (F)", "Input grad (I)"; the letter alone where the words are long.
+std::string label_of_kind(const KindRow& kind) {
+  constexpr std::size_t kLongest = 18;
+  constexpr std::string_view kGradient = "gradient";
+  std::string words(kind.words);
+  if (words.ends_with(kGradient)) words.resize(words.size() - 4);
+  words.front() = static_cast<char>(words.front() - 'a' + 'A');
+  words += fmt::format(" ({})", kind.letter);
+  return words.size() <= kLongest ? words : std::string(1, kind.letter);
 }
 
 bool is_of_stages(const io::Key& key) {
@@ -221,7 +237,7 @@ ParamGroup group_of(const io::Key& key) {
 }
 
 std::string label_of(const io::Key& key) {
-  if (const KindRow* kind = timed_by(key)) return std::string(1, kind->letter);
+  if (const KindRow* kind = timed_by(key)) return label_of_kind(*kind);
   const ParamRow* row = row_of(key);
   return row == nullptr ? spoken(key.path) : std::string(row->label);
 }
@@ -240,7 +256,8 @@ bool is_told_elsewhere(const io::Key& key) {
 }
 
 ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit) {
-  if (key.path == "costs.transfer.model" && value == "latency") return {"hidden latency", ""};
+  if (key.path == "costs.transfer.model" && value == "latency") return {"overlapped", ""};
+  if (key.path == "step.rule" && value == "barrier") return {"all ranks wait", ""};
   if (holds_bytes(key) && value == "null") return {"none", ""};
   ShownValue shown = split_unit(value);
   if (!shown.unit.empty()) return shown;
@@ -254,6 +271,35 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);
   return split_unit(short_bytes_text(bytes));
+}
+
+std::string subject_of(const io::Key& key) {
+  const std::string label = label_of(key);
+  if (label.ends_with(')')) return label.substr(0, label.rfind(" ("));
+  const std::size_t blank = label.rfind(' ');
+  const bool has_symbol = blank != std::string::npos && blank + 2 == label.size();
+  return has_symbol ? label.substr(0, blank) : label;
+}
+
+std::string refusal_line(const io::Key& key, std::string_view refusal) {
+  constexpr std::string_view kAllowed = "; it must be ";
+  if (refusal.starts_with(std::string(key.path) + ": ")) refusal.remove_prefix(key.path.size() + 2);
+  const std::size_t allowed = refusal.find(kAllowed);
+  if (allowed != std::string_view::npos)
+    return subject_of(key) + ": " + std::string(refusal.substr(allowed + kAllowed.size()));
+  if (refusal.starts_with(std::string(key.path) + " ")) {
+    refusal.remove_prefix(key.path.size());
+    return subject_of(key) + std::string(refusal);
+  }
+  return subject_of(key) + ": " + std::string(refusal);
+}
+
+std::string plain_count(const io::Key& key, std::string_view text) {
+  const bool is_count = key.type == io::KeyType::Count || key.type == io::KeyType::GroupSize;
+  const auto number = is_count ? number_in<double>(trimmed(text)) : std::nullopt;
+  if (!number || *number != std::floor(*number) || std::abs(*number) > std::numeric_limits<int>::max())
+    return std::string(text);
+  return std::to_string(static_cast<int>(*number));
 }
 
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {

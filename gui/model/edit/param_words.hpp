@@ -31,7 +31,7 @@ struct ParamGroupRow {
 /// All groups in the order of the panel.
 [[nodiscard]] std::span<const ParamGroupRow> param_groups();
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
-/// "Microbatches m": the head of the group says the rest.
+/// "Microbatches m", "Forward (F)": the head of the group says the rest.
 [[nodiscard]] std::string label_of(const io::Key& key);
 /// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
@@ -47,6 +47,14 @@ struct ShownValue {
 /// `value` as people type it or as JSON; `time_unit` is the configuration's: "ms". Bytes without a unit are read as bytes: "3600000000" is
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
+
+/// "Ranks" of "Ranks p", "Forward" of "Forward (F)": the subject of a sentence about the key.
+[[nodiscard]] std::string subject_of(const io::Key& key);
+/// A refusal of a key's value, as the configuration's reader words it, in a line that begins with the key's label: "Ranks: a whole number from 1 to
+/// 1048576".
+[[nodiscard]] std::string refusal_line(const io::Key& key, std::string_view refusal);
+/// The count that a text means, as digits: "1000" of "1e3". Any other text as it is.
+[[nodiscard]] std::string plain_count(const io::Key& key, std::string_view text);
 
 /// Values of keys that are not set, in the run that is on screen.
 class HeldValues : public Part {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
@@ -71,6 +73,30 @@ Schedule QueueSnapshot::build() const {
     });
   }
   return std::move(out).build();
+}
+
+std::string queue_line(std::span<const Op> queue) {
+  std::string line;
+  for (const Op op : queue) {
+    if (!line.empty()) line += ' ';
+    line += to_text(op.with_joined(false).with_turn(false));
+    if (op.joined()) line += op.in_turn() ? ',' : '+';
+  }
+  return line;
+}
+
+std::vector<Op> parse_queue_line(std::string_view line) {
+  std::vector<Op> queue;
+  for (std::string_view word : split(line, ' ')) {
+    if (word.empty()) continue;
+    const bool in_turn = word.ends_with(',');
+    const bool joined = in_turn || word.ends_with('+');
+    if (joined) word.remove_suffix(1);
+    const auto op = parse_op(word);
+    if (!op) throw InputError(fmt::format("found '{}'; it must be an op, such as 0F7", shortened(word, 40)));
+    queue.push_back(op->with_joined(joined).with_turn(in_turn));
+  }
+  return queue;
 }
 
 QueueEdits::QueueEdits(std::shared_ptr<const Schedule> base) {
@@ -216,6 +242,27 @@ void QueueEdits::join_next(Rank rank, Op op) {
   after = as_entries(std::move(after), true);
   std::string what = fmt::format("join {} on rank {}", text_of(after), rank.value());
   apply({rank, entry.first, std::move(before), std::move(after), std::move(what)});
+}
+
+void QueueEdits::take_queue(Rank rank, const std::vector<Op>& queue) {
+  if (rank < Rank(0) || rank >= Rank(now_.base->ranks()))
+    throw InputError(Where{"edit"}, fmt::format("there is no rank {} any more", rank.value()));
+  const auto now = this->queue(rank);
+  std::vector<Op> known(now.begin(), now.end());
+  std::vector<Op> kept(queue);
+  std::ranges::sort(known);
+  std::ranges::sort(kept);
+  std::vector<Op> missing;
+  std::ranges::set_difference(known, kept, std::back_inserter(missing));
+  const bool only_weights =
+      std::ranges::all_of(missing, [](Op op) { return op.kind() == OpKind::BackwardWeight; });
+  if (!only_weights || !std::ranges::includes(known, kept) || (!queue.empty() && queue.back().joined()))
+    throw refusal(rank, "the queue has other ops than the one that was edited");
+  apply({rank,
+         0,
+         {now.begin(), now.end()},
+         queue,
+         fmt::format("the order of rank {} as it was kept", rank.value())});
 }
 
 std::vector<std::pair<Rank, Op>> QueueEdits::removed_weights() const {

@@ -30,6 +30,11 @@ struct QueueSnapshot {
   [[nodiscard]] Schedule build() const;
 };
 
+/// A queue as one line: "0F0 0F1+ 0B0", where + joins an op and the next one in a group, and a comma joins ops that run one after the other.
+[[nodiscard]] std::string queue_line(std::span<const Op> queue);
+/// Throws InputError for a word that is no op.
+[[nodiscard]] std::vector<Op> parse_queue_line(std::string_view line);
+
 /// One entry of a queue.
 struct QueueEntry {
   std::size_t position = 0;  ///< among the queue's entries
@@ -65,6 +70,9 @@ class QueueEdits {
   void split(Rank rank, Op op);
   /// Joins the entry of `op` and the next one in one overlapped group; forwards come first, as everywhere.
   void join_next(Rank rank, Op op);
+
+  /// The whole queue in another order, as it was kept; W may be missing. Throws InputError for an op that the queue had not, or had once.
+  void take_queue(Rank rank, const std::vector<Op>& queue);
 
   /// The W that remove_weight() took out and that no queue has now, with their ranks, in order of removal. O(edits).
   [[nodiscard]] std::vector<std::pair<Rank, Op>> removed_weights() const;

@@ -11,6 +11,7 @@
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
 #include "gui/model/run/build_run.hpp"
+#include "gui/model/run/waiting_ops.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/formats/formats.hpp"
@@ -101,15 +102,61 @@ void ScheduleEditor::begin(Session& session) {
     throw InputError(Where{"edit"}, fmt::format("the times of {} come from a file and would not follow; "
                                                 "edit a simulated run",
                                                 run->title));
+  // Editing goes on where it ended: an order that was not saved then still is not.
+  const bool goes_on = kept_.run == run->id;
+  const bool saved = !goes_on || !unsaved();
   config_ = config_of(*run);
   before_ = session.runs[session.active].run;
   edits_ = std::make_unique<QueueEdits>(whole_schedule(*before_));
   shown_ = before_->id;
+  origin_ = goes_on ? kept_.origin : before_;
   outcome_ = {++revision_, before_, {}, "", ""};
+  if (saved) saved_revision_ = revision_;
+}
+
+std::uint64_t ScheduleEditor::edited_run() const {
+  if (!editing()) return kept_.run;
+  return edits_->num_edits() > 0 || origin_ != before_ ? shown_ : 0;
+}
+
+void ScheduleEditor::note_saved(std::uint64_t revision, const std::string& path) {
+  saved_revision_ = revision;
+  saved_files_.insert(path);
+}
+
+QueueSnapshot ScheduleEditor::edited_queues() const {
+  return editing() ? edits_->snapshot() : kept_.queues;
+}
+
+std::optional<EditedOrder> ScheduleEditor::edited() const {
+  if (edited_run() == 0) return std::nullopt;
+  EditedOrder out{edited_run(), editing() ? origin_ : kept_.origin, {}};
+  const Schedule& base = *whole_schedule(*out.origin);
+  const QueueSnapshot now = edited_queues();
+  const auto same = [](Op x, Op y) {
+    return x == y && x.joined() == y.joined() && x.in_turn() == y.in_turn();
+  };
+  for (Rank rank{0}; rank < Rank(base.ranks()); ++rank)
+    if (const auto queue = now.queue(rank); !std::ranges::equal(queue, base.queue(rank), same))
+      out.queues[rank.value()] = {queue.begin(), queue.end()};
+  if (out.queues.empty()) return std::nullopt;
+  return out;
+}
+
+void ScheduleEditor::restore(Session& session, const std::map<int, std::vector<Op>>& queues) {
+  begin(session);
+  for (const auto& [rank, queue] : queues) {
+    edits_->take_queue(Rank(rank), queue);
+    session.part<EditHistory>().note(*this);
+  }
+  changed(session);
 }
 
 void ScheduleEditor::end() {
+  kept_ = {};
+  if (edited_run() != 0) kept_ = {shown_, origin_, edits_->snapshot()};
   edits_.reset();
+  origin_.reset();
   before_.reset();
   drag_.reset();
   outcome_ = {};
@@ -119,8 +166,9 @@ void ScheduleEditor::end() {
 void ScheduleEditor::discard(Session& session) {
   if (!editing()) return;
   session.jobs.cancel("edit");
-  if (shown_ != before_->id) show(session, before_);
+  if (shown_ != origin_->id) show(session, origin_);
   end();
+  kept_ = {};
 }
 
 std::optional<std::pair<Rank, Op>> ScheduleEditor::find_selected(const Session& session) {
@@ -183,34 +231,30 @@ void ScheduleEditor::join_next(Session& session, Rank rank, Op op) {
   edited(session);
 }
 
+void ScheduleEditor::apply_moves(Session& session, const std::vector<Move>& moves) {
+  begin(session);
+  for (const Move& move : moves) {
+    const auto entry = edits_->entry_at(move.rank, move.from);
+    if (!entry) return;
+    edits_->move(move.rank, edits_->queue(move.rank)[entry->first].with_joined(false), move.to);
+    session.part<EditHistory>().note(*this);
+  }
+  changed(session);
+}
+
 void ScheduleEditor::apply_remedy(Session& session) {
   begin(session);
-  const std::uint64_t revision = revision_;
   session.jobs.submit(
-      "remedy", [this, &session, revision, queues = edits_->snapshot()](const Cancelled&) -> Jobs::Finish {
-        const Schedule schedule = queues.build();
-        auto moves = find_unblocking_moves(schedule);
-        std::vector<Op> ops;  // the first of each move's entry, in the queues as they are when it is done
-        Schedule moved = schedule;
-        for (const Move& move : moves.value_or(std::vector<Move>{})) {
-          std::size_t position = 0;
-          for_each_entry(moved, moved.queue_begin(move.rank), moved.queue_end(move.rank),
-                         [&](std::size_t first, std::size_t) {
-                           if (position++ == move.from) ops.push_back(moved.ops()[first].with_joined(false));
-                         });
-          moved = with_move(moved, move);
-        }
-        return [this, &session, revision, moves = std::move(moves), ops = std::move(ops)] {
+      "remedy",
+      [this, &session, revision = revision_, queues = edits_->snapshot()](const Cancelled&) -> Jobs::Finish {
+        const auto moves = find_unblocking_moves(queues.build());
+        return [this, &session, revision, moves] {
           if (!editing() || revision != revision_) return;
           if (!moves)
             return session.say("no change of up to three entries was found that lets it run",
                                MessageKind::Problem);
           if (moves->empty()) return session.say("it runs as it is");
-          for (std::size_t i = 0; i < moves->size(); ++i) {
-            edits_->move((*moves)[i].rank, ops[i], (*moves)[i].to);
-            session.part<EditHistory>().note(*this);
-          }
-          changed(session);
+          apply_moves(session, *moves);
         };
       });
 }
@@ -320,11 +364,13 @@ void ScheduleEditor::show(Session& session, const RunPtr& run) {
 }
 
 bool ScheduleEditor::update(Session& session) {
+  if (!editing() && kept_.run != 0 && session.find_run(kept_.run) == nullptr) kept_ = {};
   if (!editing() || session.find_run(shown_) != nullptr) return false;
   // Another run took its place: the parameters changed, or it was closed.
   session.jobs.cancel("edit");
   if (edits_->num_edits() > 0) session.say("the edited run is gone, and its edits with it");
   end();
+  kept_ = {};
   return true;
 }
 
@@ -337,6 +383,7 @@ void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) co
       .member("last", editing() ? edits_->last_edit() : "")
       .member("can_undo", can_undo())
       .member("can_redo", can_redo())
+      .member("unsaved", unsaved())
       .member("pending", pending())
       .member("dragging", dragging())
       .member("valid", editing() && outcome_.diagnostics.empty() && outcome_.problem.empty())
@@ -402,37 +449,63 @@ bool ScheduleEditor::begin_drag(Session& session, const OpRef& op) {
   return true;
 }
 
-void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
-  const RunModel* run = session.active_run();
-  if (!drag_ || run == nullptr || run->id != drag_->run) return;
-  drag_->anchor.reset();
-  if (rank != drag_->rank) return;
-  const Schedule& schedule = *run->schedule;
-  const std::size_t step = drag_->op / schedule.num_ops() * schedule.num_ops();
+bool ScheduleEditor::begin_drag(Session& session, std::uint64_t run, Rank rank, Op op) {
+  drag_.reset();
+  const RunModel* active = session.active_run();
+  if (active == nullptr || active->id != run || !active->whole) return false;
+  begin(session);
+  if (run != shown_) return false;
+  drag_ = Drag{run, kUnreached, rank, op.with_joined(false), std::nullopt, false, 0};
+  return true;
+}
+
+std::optional<ScheduleEditor::Anchor> ScheduleEditor::anchor_at(const RunModel& run, Rank rank,
+                                                                double time) const {
+  const Schedule& schedule = *run.schedule;
+  const std::size_t step = drag_->op == kUnreached ? 0 : drag_->op / schedule.num_ops() * schedule.num_ops();
   const auto begin = schedule.queue_begin(rank);
   const auto end = schedule.queue_end(rank);
   // The first entry whose middle is right of the pointer. Starts rise along a queue, and all ops of a group share theirs.
   std::size_t low = begin;
   for (std::size_t high = end; low < high;) {
     const std::size_t middle = low + (high - low) / 2;
-    const double centre = 0.5 * (static_cast<double>(run->timeline.start[step + middle]) +
-                                 static_cast<double>(run->timeline.end[step + middle]));
+    const double centre = 0.5 * (static_cast<double>(run.timeline.start[step + middle]) +
+                                 static_cast<double>(run.timeline.end[step + middle]));
     if (centre < time)
       low = middle + 1;
     else
       high = middle;
   }
   while (low > begin && low < end && schedule.ops()[low - 1].joined()) --low;
-  const bool after = low == end;
-  const std::size_t anchor = after ? end - 1 : low;
-  const Op name = schedule.ops()[anchor].with_joined(false);
+  if (low < end) return Anchor{schedule.ops()[low].with_joined(false), false, run.timeline.start[step + low]};
+  // Right of all that ran: among the ops that the rank does not reach.
+  std::optional<Anchor> found;
+  if (end > begin)
+    found = Anchor{schedule.ops()[end - 1].with_joined(false), true, run.timeline.end[step + end - 1]};
+  bool passed = false;
+  each_waiting(run, rank, standstill(run, rank), [&](Op op, Ticks from, Ticks to) {
+    const bool right = 0.5 * (static_cast<double>(from) + static_cast<double>(to)) >= time;
+    if (!passed) found = Anchor{op.with_joined(false), !right, right ? from : to};
+    passed = passed || right;
+  });
+  return found;
+}
+
+void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
+  const RunModel* run = session.active_run();
+  if (!drag_ || run == nullptr || run->id != drag_->run) return;
+  drag_->anchor.reset();
+  if (rank != drag_->rank) return;
+  const std::optional<Anchor> anchor = anchor_at(*run, rank, time);
+  if (!anchor) return;
   const auto from = edits_->find(rank, drag_->name);
-  const auto to = edits_->find(rank, name);
-  if (!from || !to || from->position == to->position || (!after && from->position + 1 == to->position))
+  const auto to = edits_->find(rank, anchor->op);
+  if (!from || !to || from->position == to->position ||
+      (!anchor->after && from->position + 1 == to->position))
     return;
-  drag_->anchor = name;
-  drag_->after = after;
-  drag_->time = after ? run->timeline.end[step + anchor] : run->timeline.start[step + anchor];
+  drag_->anchor = anchor->op;
+  drag_->after = anchor->after;
+  drag_->time = anchor->time;
 }
 
 void ScheduleEditor::drop(Session& session) {

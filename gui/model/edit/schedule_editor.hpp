@@ -9,8 +9,11 @@
 // or discarding, shows it again.
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,13 +45,22 @@ struct EditOutcome {
 };
 
 /// The place to which a dragged op would go.
+inline constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 struct DragPreview {
   std::uint64_t run = 0;
-  /// Position of the dragged op in the run's timeline.
+  /// Position of the dragged op in the run's timeline; kUnreached for one that the run does not reach.
   std::size_t op = 0;
   Rank rank;
   /// The place where it would be inserted: a line in the rank's row at this time.
   Ticks time = 0;
+};
+
+/// A run whose queues were edited by hand.
+struct EditedOrder {
+  std::uint64_t run = 0;  ///< RunModel::id of the one on screen
+  RunPtr origin;          ///< the run from before all edits
+  /// The queues that differ from the origin's, by rank.
+  std::map<int, std::vector<Op>> queues;
 };
 
 class ScheduleEditor : public Part, public Undoable {
@@ -67,6 +79,24 @@ class ScheduleEditor : public Part, public Undoable {
   /// The rank and op that edits without an argument work on: those of find_selected(). Throws InputError without them.
   [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
 
+  /// The run that was edited, whether editing goes on or not; no value without an edit, or once the run is gone.
+  [[nodiscard]] std::optional<EditedOrder> edited() const;
+  /// The run from before all edits; null without one.
+  [[nodiscard]] const RunPtr& edited_origin() const { return editing() ? origin_ : kept_.origin; }
+  /// RunModel::id of that run; 0 if there is none.
+  [[nodiscard]] std::uint64_t edited_run() const;
+  /// True if its order is in no file that was saved here.
+  [[nodiscard]] bool unsaved() const { return edited_run() != 0 && saved_revision_ != revision_; }
+  /// The order of that revision was saved in a file.
+  void note_saved(std::uint64_t revision, const std::string& path);
+  [[nodiscard]] std::uint64_t saved_revision() const { return saved_revision_; }
+  /// True if the file of that name was saved here.
+  [[nodiscard]] bool saved_to(const std::string& path) const { return saved_files_.contains(path); }
+  /// The whole schedule of the edited run as it is now. REQUIRES: edited().
+  [[nodiscard]] QueueSnapshot edited_queues() const;
+  /// Edits the active run so that it has these queues again. Throws InputError where they do not fit.
+  void restore(Session& session, const std::map<int, std::vector<Op>>& queues);
+
   // Edits. Each begins editing if need be, and throws as QueueEdits does.
   void move(Session& session, Rank rank, Op op, std::size_t position);
   /// By `by` entries later (negative: earlier); stays within the queue.
@@ -77,6 +107,8 @@ class ScheduleEditor : public Part, public Undoable {
   void join_next(Session& session, Rank rank, Op op);
   /// Finds the shortest moves that let the run run (a job), and does them.
   void apply_remedy(Session& session);
+  /// Does these moves, one after another, each a step of its own. REQUIRES: they are of the queues as they are.
+  void apply_moves(Session& session, const std::vector<Move>& moves);
 
   [[nodiscard]] bool can_undo() const override { return editing() && edits_->can_undo(); }
   [[nodiscard]] bool can_redo() const override { return editing() && edits_->can_redo(); }
@@ -86,6 +118,8 @@ class ScheduleEditor : public Part, public Undoable {
   // A drag of an op within its row, in the picture as it is.
   /// False if this is no op of the edited run.
   bool begin_drag(Session& session, const OpRef& op);
+  /// Likewise of an op that the edited run does not reach.
+  bool begin_drag(Session& session, std::uint64_t run, Rank rank, Op op);
   /// `time` in ticks. Another rank than the op's own, and its own place, preview nothing.
   void drag_to(Session& session, Rank rank, double time);
   /// Moves the op to where the preview is, if there is one.
@@ -115,6 +149,13 @@ class ScheduleEditor : public Part, public Undoable {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
+  /// The edited run once editing has ended.
+  struct Kept {
+    std::uint64_t run = 0;
+    RunPtr origin;
+    QueueSnapshot queues;
+  };
+
   struct Drag {
     std::uint64_t run = 0;
     std::size_t op = 0;
@@ -125,6 +166,13 @@ class ScheduleEditor : public Part, public Undoable {
     bool after = false;
     Ticks time = 0;
   };
+  /// The entry before which, or after which, the pointer is, and its time.
+  struct Anchor {
+    Op op;
+    bool after = false;
+    Ticks time = 0;
+  };
+  [[nodiscard]] std::optional<Anchor> anchor_at(const RunModel& run, Rank rank, double time) const;
   void edited(Session& session);
   /// Follows every change of the queues, undone ones too.
   void changed(Session& session);
@@ -136,8 +184,12 @@ class ScheduleEditor : public Part, public Undoable {
   std::unique_ptr<QueueEdits> edits_;
   RunPtr before_;
   io::Config config_;
+  RunPtr origin_;  // before_, or the run before that one's edits
+  Kept kept_;
   std::uint64_t shown_ = 0;
   std::uint64_t revision_ = 0;
+  std::uint64_t saved_revision_ = 0;
+  std::set<std::string> saved_files_;
   EditOutcome outcome_;
   std::vector<OpRef> refused_ops_;
   std::optional<Drag> drag_;

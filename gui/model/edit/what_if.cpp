@@ -10,7 +10,9 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/session/command.hpp"
 #include "sim/base/number_text.hpp"
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -68,6 +70,22 @@ bool WhatIf::adopt(Session& session, const RunModel& run) {
   for (OpenRun& open : session.runs) open.live = open.run->id == run.id;
   config.replace(session, assignments_of_file(run));
   return true;
+}
+
+std::optional<Ticks> typed_duration(std::string_view text, Ticks before, TimeUnit unit) {
+  text = trimmed(text);
+  const bool is_share = text.ends_with('%');
+  if (is_share) text = trimmed(text.substr(0, text.size() - 1));
+  for (const std::string_view word : {std::string_view(name_of(unit)), std::string_view("units")})
+    if (!is_share && text.ends_with(word)) text = trimmed(text.substr(0, text.size() - word.size()));
+  const bool is_change = text.starts_with('-') || text.starts_with('+');
+  if (is_share && text.starts_with('+')) text.remove_prefix(1);
+  const auto number = number_in<double>(text);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  const double ticks = is_share ? static_cast<double>(before) * (is_change ? 100 + *number : *number) / 100
+                                : *number * static_cast<double>(ticks_per(unit));
+  if (!(ticks >= 0 && ticks < static_cast<double>(kMaxTicks))) return std::nullopt;
+  return static_cast<Ticks>(std::llround(ticks));
 }
 
 bool WhatIf::begin(Session& session, const OpRef& op) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gui/model/edit/cost_edit.hpp"
@@ -13,6 +14,10 @@
 #include "gui/model/session/session.hpp"
 
 namespace pipeloom::gui {
+
+/// A duration that was typed: a number in the run's unit, with its name or without, or a share of `before`: "90%", "-10 %". No value for another
+/// text.
+[[nodiscard]] std::optional<Ticks> typed_duration(std::string_view text, Ticks before, TimeUnit unit);
 
 class WhatIf : public Part {
  public:

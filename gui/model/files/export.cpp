@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <ostream>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/files/export_colours.hpp"
+#include "gui/model/files/may_replace.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
@@ -262,7 +264,9 @@ void ExportPart::start(Session& session, const std::string& to, const ExportOpti
       if (!problem.empty()) return session.say(problem, MessageKind::Problem);
       ++written_;
       last_ = to;
-      session.say("wrote " + to + (what.empty() ? "" : ": " + what));
+      own_.insert(to);
+      const std::string name = std::filesystem::path(to).filename().string();
+      session.say(fmt::format("wrote {} in {}{}{}", name, folder_of(to), what.empty() ? "" : ": ", what));
     };
   });
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,8 @@ class ExportPart : public Part {
   std::string path;
   ExportOptions options;
 
+  /// True if the file of that name was written here.
+  [[nodiscard]] bool wrote(const std::string& to) const { return own_.contains(to); }
   /// Writes in a job; the status line tells the result. Throws InputError if no run is active or the extension is unknown.
   void start(Session& session, const std::string& to, const ExportOptions& with, io::Overwrite overwrite);
   [[nodiscard]] std::string_view state_key() const override { return "export"; }
@@ -103,6 +106,7 @@ class ExportPart : public Part {
  private:
   std::size_t written_ = 0;
   std::string last_;
+  std::set<std::string> own_;
 };
 
 }  // namespace pipeloom::gui

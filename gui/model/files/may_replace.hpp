@@ -26,4 +26,11 @@ inline constexpr std::string_view kForce = " --force";
   return std::filesystem::is_regular_file(path, none);
 }
 
+/// The folder in which a file of that name is or would be: a name alone is relative to where the program was started.
+[[nodiscard]] inline std::string folder_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.parent_path().lexically_normal().string();
+}
+
 }  // namespace pipeloom::gui

@@ -223,12 +223,10 @@ struct NamedRun {
 };
 constexpr NamedRun kNamedRuns[] = {{"baseline", &Workspace::baseline}, {"active", &Workspace::active}};
 
-template <std::size_t I>
-void read_named_run(const Value& value, Workspace& out, const std::string& path) {
-  const auto& [key, member] = kNamedRuns[I];
-  const Value& object = require(value, ValueKind::Object, key);
+RunName run_name_in(const Value& value, std::string_view what, const std::string& path) {
+  const Value& object = require(value, ValueKind::Object, what);
   if (object.keys().size() != 1)
-    throw InputError(value.where(), "found " + value.described() + "; " + std::string(key) +
+    throw InputError(value.where(), "found " + value.described() + "; " + std::string(what) +
                                         " is one of {\"snapshot\": NAME}, {\"file\": NAME}, "
                                         "{\"schedule\": NAME}");
   const std::string& kind = object.keys()[0].name;
@@ -236,8 +234,44 @@ void read_named_run(const Value& value, Workspace& out, const std::string& path)
     throw InputError::unknown_name(object.where_key(0), "kind of run", kind,
                                    {"snapshot", "file", "schedule"});
   std::string name = text_in(object.items()[0], "a run's name");
-  out.*member = {kind, kind == "file" ? absolute(name, path) : name};
+  return {kind, kind == "file" ? absolute(name, path) : name};
 }
+
+template <std::size_t I>
+void read_named_run(const Value& value, Workspace& out, const std::string& path) {
+  const auto& [key, member] = kNamedRuns[I];
+  out.*member = run_name_in(value, key, path);
+}
+
+/// One queue in an order of its own.
+struct KeptQueue {
+  int rank = 0;
+  std::string line;
+};
+struct QueueRow {
+  std::string_view key;
+  void (*read)(const Value& value, KeptQueue& out);
+};
+constexpr QueueRow kQueueRows[] = {
+    {"rank", [](const Value& value, KeptQueue& out) { out.rank = whole_in(value, kMostRank, "a rank"); }},
+    {"queue", [](const Value& value, KeptQueue& out) { out.line = text_in(value, "a queue"); }}};
+
+void read_queues(const Value& value, KeptEdits& out, const std::string&) {
+  for (const Value& entry : entries_in(value, "queues", kMostRank)) {
+    KeptQueue queue;
+    read_object(entry, "a queue", kQueueRows, queue);
+    out.queues[queue.rank] = std::move(queue.line);
+  }
+}
+
+struct EditsRow {
+  std::string_view key;
+  void (*read)(const Value& value, KeptEdits& out, const std::string& path);
+};
+constexpr EditsRow kEditsRows[] = {
+    {"of", [](const Value& value, KeptEdits& out,
+              const std::string& path) { out.of = run_name_in(value, "of", path); }},
+    {"queues", read_queues}};
 
 /// Reads the unit, which must be known before all times.
 void read_unit(const Value& root, Workspace& out) {
@@ -291,6 +325,8 @@ constexpr WorkspaceRow kWorkspaceRows[] = {
          out.schedules.push_back(text_in(entry, "a schedule's name"));
      }},
     {"snapshots", [](const Value& value, Workspace& out, const std::string&) { read_snapshots(value, out); }},
+    {"edits", [](const Value& value, Workspace& out,
+                 const std::string& path) { read_object(value, "edits", kEditsRows, out.edits, path); }},
     {kNamedRuns[0].key, read_named_run<0>},
     {kNamedRuns[1].key, read_named_run<1>},
     {"time_unit", [](const Value&, Workspace&, const std::string&) {}},
@@ -359,6 +395,17 @@ void write_snapshots(JsonWriter& out, const std::vector<KeptSnapshot>& snapshots
   out.close(2);
 }
 
+void write_edits(JsonWriter& out, const KeptEdits& edits, const std::string& path) {
+  out.object();
+  const auto& [kind, name] = edits.of;
+  if (!kind.empty())
+    out.key("of").object().member(kind, kind == "file" ? relative(name, path) : name).close();
+  out.key("queues").array();
+  for (const auto& [rank, line] : edits.queues)
+    out.line(4).object().member("rank", rank).member("queue", line).close();
+  out.close(2).close();
+}
+
 void write_range(JsonWriter& out, const Workspace& workspace) {
   if (!workspace.range) {
     out.null();
@@ -398,6 +445,7 @@ std::string workspace_text(const Workspace& workspace, const std::string& path) 
     for (const std::string& file : workspace.files) out.text(relative(file, path));
     out.close().line(2).member("schedules", workspace.schedules);
     write_snapshots(out.line(2).key("snapshots"), workspace.snapshots);
+    if (!workspace.edits.queues.empty()) write_edits(out.line(2).key("edits"), workspace.edits, path);
     for (const auto& [key, member] : kNamedRuns) {
       const auto& [kind, name] = workspace.*member;
       if (!kind.empty())

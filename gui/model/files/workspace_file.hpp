@@ -9,6 +9,8 @@
 //    "files": ["trace/", "order.csv"],              runs below it; names are relative to the workspace's folder
 //    "schedules": ["zb-h1"],                        ticked in the table of schedules
 //    "snapshots": [{"name": "before", "configuration": {..}, "shown": true}],
+//    "edits": {"of": {"file": "order.csv"},         a run whose queues were edited by hand; left out: the one under edit, which is on top
+//              "queues": [{"rank": 1, "queue": "1F0 1B0 1F1+ 1B1"}]},
 //    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
 //    "active": {"schedule": "zb-h1"},               the run of the panels; left out: the run on top
 //    "time_unit": "ms", "range": [0, 12.5],         the visible part; null: everything
@@ -19,6 +21,7 @@
 //
 // Every key but the first may be left out.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,12 +45,19 @@ struct KeptSnapshot {
 /// {"snapshot", its name}, likewise "file" and "schedule"; empty: the run on top.
 using RunName = std::pair<std::string, std::string>;
 
+/// Queues in an order of their own: by rank, each as a line (gui/model/edit/queue_edits.hpp).
+struct KeptEdits {
+  RunName of = {};
+  std::map<int, std::string> queues = {};
+};
+
 struct Workspace {
   std::optional<study::Assignments> configuration = {};
   std::string configuration_file = {};
   std::vector<std::string> files = {};  ///< absolute
   std::vector<std::string> schedules = {};
   std::vector<KeptSnapshot> snapshots = {};
+  KeptEdits edits = {};
   RunName baseline = {};  ///< the run that others are compared with
   RunName active = {};    ///< the run of the panels
   TimeUnit unit = TimeUnit::Unit;

@@ -219,8 +219,8 @@ void CompareModel::select(Session& session, std::size_t pair, std::size_t i) con
   if (session.find_run(result_->pairs[pair].run) == nullptr) return;
   const Timeline& timeline = session.find_run(result_->pairs[pair].run)->run->timeline;
   const std::size_t op = result_->pairs[pair].ops.largest[i].in_b;
-  select_op(session, OpRef{result_->pairs[pair].run, timeline.index(std::min(step_, timeline.steps - 1), op)},
-            Reveal::Yes);
+  select_from_list(session,
+                   OpRef{result_->pairs[pair].run, timeline.index(std::min(step_, timeline.steps - 1), op)});
 }
 
 void CompareModel::write_state(const Session&, io::JsonWriter& out) const {

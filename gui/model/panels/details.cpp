@@ -1,6 +1,7 @@
 #include "gui/model/panels/details.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -135,11 +136,19 @@ void write_names(io::JsonWriter& out, const Session& session, const std::vector<
   out.close();
 }
 
-/// Names the factors: "costs.rank_scale makes".
-std::string_view scales_of(const cost::CostSpec& costs) {
-  if (costs.stage_scale.array.empty()) return "costs.rank_scale makes";
-  return costs.rank_scale.array.empty() ? "costs.stage_scale makes"
-                                        : "costs.stage_scale and costs.rank_scale make";
+/// Names what makes a table's duration another one than the key gives: "costs.exceptions makes", "costs.stage_scale and costs.rank_scale make".
+std::string changed_by(const cost::CostSpec& costs, OpKind kind, Stage stage, Rank rank) {
+  const auto names = [](const auto& index, auto value) { return !index || *index == value; };
+  const auto excepts = [&](const cost::CostRow& row) {
+    return !row.of_group && !row.microbatch && !row.slice && names(row.kind, kind) &&
+           names(row.stage, stage.value()) && names(row.rank, rank.value());
+  };
+  const auto is_given = [](const cost::ScaleSpec& scale) { return !scale.array.empty() || scale.table; };
+  std::vector<std::string_view> keys;
+  if (costs.exceptions && std::ranges::any_of(*costs.exceptions, excepts)) keys.push_back("costs.exceptions");
+  if (is_given(costs.stage_scale)) keys.push_back("costs.stage_scale");
+  if (is_given(costs.rank_scale)) keys.push_back("costs.rank_scale");
+  return fmt::format("{} {}", fmt::join(keys, " and "), keys.size() == 1 ? "makes" : "make");
 }
 
 /// True if a row of costs.exceptions says how long the group at [first, last) takes.
@@ -172,7 +181,9 @@ std::string cost_source(const RunModel& run, std::size_t position) {
     const Ticks before_scale = of_stage ? of_stage->array[op.stage().at()] : base;
     text += fmt::format(" = {} ({})", time_text(run, before_scale), origin_of(run, key));
     if (before_scale != base)
-      text += fmt::format(", {} it {}", scales_of(run.effective->costs), time_text(run, base));
+      text += fmt::format(", {} it {}",
+                          changed_by(run.effective->costs, op.kind(), op.stage(), rank_at(run, position)),
+                          time_text(run, base));
   } else {
     text += fmt::format(" = {}", time_text(run, base));
   }

@@ -1,11 +1,14 @@
 #include "gui/model/panels/problems.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
+#include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
@@ -29,8 +32,8 @@ namespace pipeloom::gui {
 namespace {
 
 /// The edits' own report, whose schedule is on screen or would be.
-ProblemReport examine_edit(const QueueSnapshot& queues, const EditOutcome& outcome) {
-  ProblemReport out = examine_schedule(queues.build(), "", "");
+ProblemReport examine_edit(const QueueSnapshot& queues, const EditOutcome& outcome, const Costs* costs) {
+  ProblemReport out = examine_schedule(queues.build(), "", "", costs);
   if (!outcome.problem.empty()) {
     out.problems.push_back({Problem::Kind::Error, "edit", outcome.problem, "", {}, {}, {}});
     out.page = outcome.page;
@@ -67,13 +70,13 @@ const ConfigModel* config_model(const Session& session) {
   return nullptr;
 }
 
+/// A configuration whose messages hang. A value that is refused is said at its field, and not once more here.
 ProblemReport examine_assignments(const Assignments& assignments, const Cancelled& cancelled) {
   try {
-    return examine_configuration(config_of(assignments), cancelled);
-  } catch (const Error& error) {
-    ProblemReport out;
-    out.problems.push_back({Problem::Kind::Error, "refused", error.line(), "", {}, {}, {}});
-    return out;
+    ProblemReport report = examine_configuration(config_of(assignments), cancelled);
+    return report.hangs() ? report : ProblemReport{};
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -90,6 +93,10 @@ std::size_t ProblemReport::errors() const {
   return static_cast<std::size_t>(std::count_if(problems.begin(), problems.end(), [](const Problem& problem) {
     return problem.kind == Problem::Kind::Error;
   }));
+}
+
+bool ProblemReport::hangs() const {
+  return std::ranges::any_of(problems, [](const Problem& problem) { return problem.code.ends_with("hang"); });
 }
 
 bool Problems::update(Session& session) {
@@ -118,7 +125,7 @@ bool Problems::update(Session& session) {
                                 : std::nullopt](const Cancelled& cancelled) -> Jobs::Finish {
         ProblemReport of_run;
         if (queues.base)
-          of_run = examine_edit(queues, outcome);
+          of_run = examine_edit(queues, outcome, model ? model->costs.get() : nullptr);
         else if (model)
           of_run = examine_run(*model);
         if (!file.empty()) of_run = merged_reports(examine_file(file), std::move(of_run));
@@ -130,9 +137,9 @@ bool Problems::update(Session& session) {
   return true;
 }
 
-/// Opens the panel for a new problem, whatever panels are open; if the user closes it then, it stays closed.
+/// Something that hangs brings the panel to the front. Other problems only count: the panel's word has their number.
 void Problems::take(Session& session, std::shared_ptr<const ProblemReport> report) {
-  if (report->errors() > 0 && report_->errors() == 0) session.preferences.panels["problems"] = true;
+  if (report->hangs() && !report_->hangs()) session.show_panel("problems");
   report_ = std::move(report);
   pending_ = false;
   ++revision_;
@@ -157,7 +164,7 @@ bool Problems::select(Session& session, std::size_t problem) {
   if (found == queue.end()) return false;
   const auto index =
       run->schedule->queue_begin(*chosen.rank) + static_cast<std::size_t>(found - queue.begin());
-  select_op(session, {run->id, index}, Reveal::Yes);
+  select_from_list(session, {run->id, index});
   return true;
 }
 
@@ -168,11 +175,9 @@ void Problems::write_state(const Session&, io::JsonWriter& out) const {
     write_problem(out, report_->problems[i]);
   out.close().member("waits", report_->waits).key("cycle").array();
   for (const Rank rank : report_->cycle) out.number(rank.value());
-  out.close()
-      .member("remedies", report_->remedies)
-      .member("setting", report_->setting)
-      .member("page", report_->page)
-      .close();
+  out.close().key("remedies").array();
+  for (const Repair& repair : report_->repairs) out.text(repair_text(repair, report_->unit));
+  out.close().member("setting", report_->setting).member("page", report_->page).close();
 }
 
 // Problems of schedules, runs and files: the work for the panel.
@@ -199,19 +204,46 @@ Problem problem_of(const Diagnostic& diagnostic, const io::SchedulePlaces* place
   return out;
 }
 
-void explain_hang(const Schedule& schedule, ProblemReport& out) {
+/// The step with the costs of the run; nothing where its ops have durations of their own, which do not follow a move.
+std::optional<Ticks> price_of(const Schedule& schedule, const Costs* costs) {
+  if (costs != nullptr && !costs->per_op.empty()) return std::nullopt;
+  const Timeline timeline = simulate(std::make_shared<const Schedule>(schedule),
+                                     costs != nullptr ? *costs : default_costs(schedule.placement()));
+  return timeline.end.empty() ? Ticks{0} : *std::ranges::max_element(timeline.end);
+}
+
+Repair repair_by(std::vector<Move> moves, const Schedule& schedule, const Costs* costs) {
+  Repair out{std::move(moves), {}, {}};
+  Schedule changed = schedule;
+  for (const Move& move : out.moves) {
+    out.words.push_back(describe(move, changed));
+    changed = with_move(changed, move);
+  }
+  out.step = price_of(changed, costs);
+  return out;
+}
+
+/// Single moves, each simulated; where none lets it run, several in a row.
+void find_repairs(const Schedule& schedule, const Costs* costs, ProblemReport& out) {
+  constexpr std::size_t kBudget = 50'000'000;
+  constexpr std::size_t kTried = 24;
+  if (costs != nullptr) out.unit = costs->unit;
+  for (const Move& move : find_single_moves(schedule, kTried, kBudget))
+    out.repairs.push_back(repair_by({move}, schedule, costs));
+  std::ranges::stable_sort(out.repairs, {}, [](const Repair& repair) { return repair.step.value_or(0); });
+  if (out.repairs.size() > kMostRepairs) out.repairs.resize(kMostRepairs);
+  if (!out.repairs.empty()) return;
+  if (auto moves = find_unblocking_moves(schedule, kBudget); moves && !moves->empty())
+    out.repairs.push_back(repair_by(*std::move(moves), schedule, costs));
+}
+
+void explain_hang(const Schedule& schedule, const Costs* costs, ProblemReport& out) {
   const auto hang = find_hang(schedule);
   if (!hang) return;
   out.waits = wait_lines(*hang, schedule);
   for (const std::size_t i : hang->cycle) out.cycle.push_back(hang->nodes[i].rank);
   out.grid = hang_grid(schedule, *hang);
-  constexpr std::size_t kBudget = 50'000'000;
-  out.moves = find_unblocking_moves(schedule, kBudget).value_or(std::vector<Move>{});
-  Schedule changed = schedule;
-  for (const Move& move : out.moves) {
-    out.remedies.push_back(describe(move, changed));
-    changed = with_move(changed, move);
-  }
+  find_repairs(schedule, costs, out);
 }
 
 /// Adds PyTorch's verdict on its file, and problems of the messages of a lowered one.
@@ -237,8 +269,8 @@ void explain_torch(const std::string& text, const std::string& file, const std::
 
 /// Problems of a schedule file whose text is there.
 ProblemReport examine_text(const Schedule& schedule, const std::string& text, const std::string& file,
-                           const std::string& format) {
-  ProblemReport out = examine_schedule(schedule, text, file);
+                           const std::string& format, const Costs* costs = nullptr) {
+  ProblemReport out = examine_schedule(schedule, text, file, costs);
   explain_torch(text, file, format, out);
   return out;
 }
@@ -282,7 +314,8 @@ std::optional<ProblemReport> examine_source(const RunModel& run) {
     const io::Imported read = io::read_schedule(text, run.file);
     const io::Format* format = io::format_by_content(text);
     if (!(*read.schedule == *whole_schedule(run))) return std::nullopt;
-    return examine_text(*read.schedule, text, run.file, format == nullptr ? "" : format->name);
+    return examine_text(*read.schedule, text, run.file, format == nullptr ? "" : format->name,
+                        run.costs.get());
   } catch (const Error&) {
     return std::nullopt;  // it has changed since: only the run on screen is examined
   }
@@ -290,14 +323,21 @@ std::optional<ProblemReport> examine_source(const RunModel& run) {
 
 }  // namespace
 
-ProblemReport examine_schedule(const Schedule& schedule, std::string_view text, const std::string& file) {
+std::string repair_text(const Repair& repair, TimeUnit unit) {
+  std::string text;
+  for (const std::string& words : repair.words) text += (text.empty() ? "" : "; then ") + words;
+  return repair.step ? fmt::format("{}: step {}", text, duration_text(*repair.step, unit)) : text;
+}
+
+ProblemReport examine_schedule(const Schedule& schedule, std::string_view text, const std::string& file,
+                               const Costs* costs) {
   ProblemReport out;
   const auto diagnostics = validate(schedule);
   if (diagnostics.empty()) return out;
   const io::SchedulePlaces places(text.empty() ? std::string_view("0F0\n") : text, file);
   for (const Diagnostic& diagnostic : diagnostics)
     out.problems.push_back(problem_of(diagnostic, text.empty() ? nullptr : &places));
-  if (diagnostics.front().code == "hang") explain_hang(schedule, out);
+  if (diagnostics.front().code == "hang") explain_hang(schedule, costs, out);
   return out;
 }
 
@@ -306,7 +346,7 @@ ProblemReport examine_run(const RunModel& run) {
   if (auto from_file = examine_source(run))
     out = std::move(*from_file);
   else if (run.hang)
-    out = examine_schedule(*whole_schedule(run), "", "");
+    out = examine_schedule(*whole_schedule(run), "", "", run.costs.get());
   if (out.page.empty()) out.page = run.explanation;
   add_limits(run, out);
   return out;

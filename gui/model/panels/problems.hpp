@@ -34,6 +34,14 @@ struct Problem {
   std::optional<std::size_t> slot;
 };
 
+/// Moves that let a schedule run, to be done in order, with their words.
+struct Repair {
+  std::vector<Move> moves;
+  std::vector<std::string> words;  ///< "on rank 1, move 1F1 from position 3 to 2, in front of 1B0"
+  /// The step that it leads to, simulated; nothing where durations are those of single ops.
+  std::optional<Ticks> step;
+};
+
 /// All that is wrong, as text that does not change any more.
 struct ProblemReport {
   std::vector<Problem> problems;
@@ -43,21 +51,27 @@ struct ProblemReport {
   std::vector<Rank> cycle;
   /// The steps before the ranks stop.
   std::optional<HangGrid> grid;
-  /// Moves that let it run, to be done in order, with their words. Empty if none was found or nothing hangs.
-  std::vector<Move> moves;
-  std::vector<std::string> remedies;
+  /// At most kMostRepairs, the shortest step first. Empty if none was found or nothing hangs.
+  std::vector<Repair> repairs;
+  TimeUnit unit = TimeUnit::Unit;  ///< of their steps
   /// A setting that would help: "costs.transfer.queue=per-pair".
   std::string setting;
   /// Pages of text: a lowered file's messages, PyTorch's verdict with its grid.
   std::string page;
 
   [[nodiscard]] std::size_t errors() const;
+  /// True if ranks, messages or PyTorch's actions wait for each other.
+  [[nodiscard]] bool hangs() const;
 };
 
-/// Reports a schedule's diagnostics, and all the rest if it hangs. `text` and `file` are those of the file that holds it, "" if none holds
+inline constexpr std::size_t kMostRepairs = 3;
+/// "on rank 1, move 1F1 from position 3 to 2, in front of 1B0: step 36.0 units".
+[[nodiscard]] std::string repair_text(const Repair& repair, TimeUnit unit);
+
+/// Reports a schedule's diagnostics, and all the rest if it hangs; repairs are priced by `costs`, null for the defaults. `text` and `file` are those of the file that holds it, "" if none holds
 /// it as it is. O(ops) and the search for moves: for jobs. Throws nothing.
 [[nodiscard]] ProblemReport examine_schedule(const Schedule& schedule, std::string_view text,
-                                             const std::string& file);
+                                             const std::string& file, const Costs* costs = nullptr);
 /// Reports the problems of a run's schedule, limits and warnings, and PyTorch's verdict on its file, which it reads. For jobs.
 [[nodiscard]] ProblemReport examine_run(const RunModel& run);
 /// Evaluates a configuration that is refused, or whose messages hang, and reports why. For jobs.

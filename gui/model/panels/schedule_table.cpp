@@ -186,7 +186,8 @@ void ScheduleTable::write_lines() {
     line.row = i;
     if (row.refusal.empty()) {
       line.step = format.text(row.one_step());
-      if (compared) line.change = change_text(row.one_step() / against_.step - 1);
+      // A row of the configuration before would be compared with the run of the present one.
+      if (compared && !row.stale) line.change = change_text(row.one_step() / against_.step - 1);
       line.bubble = percent_text(row.bubble_ratio);
       line.peak = row.held_text;
       line.room = room_text(row);
@@ -286,6 +287,8 @@ bool ScheduleTable::update(Session& session) {
   mark_stale(config.revision());
   // The run under edit is simulated first; the table follows.
   if (config.pending()) return false;
+  // No schedule takes a value that is none: the numbers of the values before stay, in grey.
+  if (!config.refusals().empty()) return false;
   if (config.revision() != asked_ && rows_wanted(session))
     ask(session, config.revision(),
         std::make_shared<Asked>(Asked{with_shape(session, config.assignments()), std::nullopt, ""}), 0);

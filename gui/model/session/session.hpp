@@ -86,6 +86,8 @@ struct Session {
   std::optional<std::string> clipboard;
   /// A panel that wants the keyboard next frame: "search", "palette"; taken by the view of that name.
   std::string focus_request;
+  /// An open panel that is wanted in front of those that share its place; the keyboard stays where it is.
+  std::string front_request;
 
   /// The part of this type; made as T(Session&) when it is first asked for.
   template <class T>

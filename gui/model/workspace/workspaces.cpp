@@ -13,6 +13,7 @@
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/open_file.hpp"
 #include "gui/model/panels/notes.hpp"
 #include "gui/model/panels/schedule_table.hpp"
@@ -25,15 +26,54 @@ namespace {
 constexpr std::size_t kMaxWorkspaceBytes = std::size_t{16} << 20;
 constexpr std::chrono::seconds kBetweenWrites{1};
 
+RunName name_of_file(const RunModel& run) {
+  const bool of_file = !run.file.empty() && run.file != "-";
+  return of_file ? RunName{"file", absolute_path(run.file)} : RunName{};
+}
+
 /// The run's name in a workspace, kind and name; empty where it has none.
 RunName name_of_run(Session& session, const OpenRun& open) {
   for (const Snapshot& each : session.part<Snapshots>().all())
     if (each.run->id == open.run->id) return {"snapshot", each.name};
   if (open.live) return {};
+  // An order that was edited by hand has the name of the run that it was.
+  const auto& editor = session.part<ScheduleEditor>();
+  if (const auto origin = editor.edited_origin(); origin && editor.edited_run() == open.run->id)
+    return name_of_file(*origin);
   if (const std::string schedule = session.part<ScheduleTable>().schedule_of(open.run->id); !schedule.empty())
     return {"schedule", schedule};
-  const bool of_file = !open.run->file.empty() && open.run->file != "-";
-  return of_file ? RunName{"file", absolute_path(open.run->file)} : RunName{};
+  return name_of_file(*open.run);
+}
+
+/// The edited queues; nothing where the run has no name, or more of them than a workspace should hold.
+KeptEdits edits_of(Session& session) {
+  constexpr std::size_t kMostOps = 200'000;
+  const auto edited = session.part<ScheduleEditor>().edited();
+  const OpenRun* open = edited ? session.find_run(edited->run) : nullptr;
+  if (open == nullptr) return {};
+  KeptEdits out{name_of_run(session, *open), {}};
+  if (out.of.first.empty() && !open->live) return {};
+  std::size_t ops = 0;
+  for (const auto& [rank, queue] : edited->queues) {
+    ops += queue.size();
+    out.queues[rank] = queue_line(queue);
+  }
+  return ops > kMostOps ? KeptEdits{} : out;
+}
+
+/// The queues of a workspace in the run that they are of.
+void restore_edits(Session& session, const KeptEdits& edits, const OpenRun* run) {
+  if (edits.queues.empty() || run == nullptr) return;
+  std::map<int, std::vector<Op>> queues;
+  for (const auto& [rank, line] : edits.queues) queues[rank] = parse_queue_line(line);
+  session.active = static_cast<std::size_t>(run - session.runs.data());
+  session.part<ScheduleEditor>().restore(session, queues);
+}
+
+/// The run under edit, or null.
+const OpenRun* live_run_of(const Session& session) {
+  const auto found = std::ranges::find(session.runs, true, &OpenRun::live);
+  return found == session.runs.end() ? nullptr : &*found;
 }
 
 /// The preferences that are part of a workspace: without those that are the user's alone.
@@ -73,6 +113,13 @@ bool shows_all(const Session& session) {
          session.view.range.end >= static_cast<double>(all.end);
 }
 
+/// True if the window is as it started without a file.
+bool shows_example_only(Session& session) {
+  const auto& config = session.part<ConfigModel>();
+  return session.runs.size() == 1 && session.runs.front().live && config.file().empty() &&
+         !config.unsaved() && session.part<ScheduleEditor>().edited_run() == 0;
+}
+
 void close_all(Session& session) {
   auto& snapshots = session.part<Snapshots>();
   while (!snapshots.all().empty()) snapshots.remove(session, std::string(snapshots.all().back().name));
@@ -106,6 +153,7 @@ Gathered gather(Session& session) {
   }
   for (const Snapshot& each : session.part<Snapshots>().all())
     workspace.snapshots.push_back({each.name, each.config, each.shown});
+  workspace.edits = edits_of(session);
   if (const OpenRun* baseline = session.baseline_run(); baseline != nullptr && session.baseline != 0)
     workspace.baseline = name_of_run(session, *baseline);
   if (session.active > 0 && session.active < session.runs.size())
@@ -153,6 +201,7 @@ void Workspaces::begin(Session& session, Workspace workspace) {
     config.take_up(session, opening_.configuration_file, *opening_.configuration);
     return;
   }
+  config.leave_out_example();
   for (std::size_t i = session.runs.size(); i-- > 0;)
     if (session.runs[i].live) session.close_run(i);
 }
@@ -192,6 +241,13 @@ void Workspaces::finish(Session& session) {
   session.baseline = baseline == nullptr ? 0 : baseline->run->id;
   take_view(session.view, opening_.view);
   for (const Mark& mark : opening_.marks) add_mark(session, mark);
+  try {
+    restore_edits(
+        session, opening_.edits,
+        opening_.edits.of.first.empty() ? live_run_of(session) : run_named(session, opening_.edits.of));
+  } catch (const Error& error) {
+    problem_ = error.line();
+  }
   fit_all(session);
   if (opening_.range)
     show_range(session,
@@ -267,7 +323,7 @@ void Workspaces::write(Session& session) {
   if (target().empty() || locked_) return;
   if (is_changed_by_others()) return session.say(give_way().line(), MessageKind::Problem);
   std::string now = workspace_text(gathered(session).workspace, target());
-  if (saved_.empty()) saved_ = now;  // of the first picture; an unchanged window need not be kept
+  if (saved_.empty() && shows_example_only(session)) saved_ = now;  // an unchanged window need not be kept
   if (now == saved_) return;
   saved_ = std::move(now);
   try {

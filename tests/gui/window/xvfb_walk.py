@@ -44,12 +44,15 @@ class Display:
 class Window:
     """The program in its window; xdotool acts on it."""
 
+    # Settings and the last session are left alone; walks about them change it.
+    SESSION = ["--no-session"]
+
     def __init__(self, args, display, *options):
         self.state_file = args.out / "state.json"
         self.state_file.unlink(missing_ok=True)
         self.environment = dict(environment(args.out), DISPLAY=display.name)
         self.program = subprocess.Popen(
-            [args.program, "--no-session", "--size", SIZE, "--state", str(self.state_file), *options],
+            [args.program, *self.SESSION, "--size", SIZE, "--state", str(self.state_file), *options],
             env=self.environment, cwd=args.root)
         found = self.xdotool("search", "--sync", "--onlyvisible", "--name", "Pipeloom")
         self.id = found.split()[-1]
@@ -151,8 +154,8 @@ def walk_through(args, display):
     expect_that("the file is open", any(run["file"] == CONFIG for run in state["runs"]))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(walk=walk_through, about=__doc__):
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--root", type=Path, required=True)
@@ -164,7 +167,7 @@ def main():
     shutil.rmtree(args.out, ignore_errors=True)
     args.out.mkdir(parents=True)
     with Display() as display:
-        walk_through(args, display)
+        walk(args, display)
     return 0
 
 

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Clicks and drags in the timelines of a window of Xvfb: a selection brings its story to the front, and what did not run can be moved.
+
+    story_walk.py PROGRAM --out FOLDER --root FOLDER
+
+Exits 77 where Xvfb or xdotool is not installed.
+"""
+
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import xvfb_walk  # noqa: E402
+from xvfb_walk import Window, expect, expect_that  # noqa: E402
+
+HANG = "tests/gui/fixtures/hang.csv"
+END = 33  # of the example, (8 + 4 - 1)(1 + 2): everything is in view
+
+
+def place(items, row, time):
+    """A point of a rank's row."""
+    left, top, right, bottom = items[f"chart/row/{row}"]
+    return left + (right - left) * time / END, (top + bottom) / 2
+
+
+def click_at(window, point):
+    window.click([*point, *point])
+
+
+def drag(window, start, end):
+    def move(x, y):
+        window.xdotool("mousemove", "--window", window.id, str(int(x)), str(int(y)))
+        window.pause()
+
+    move(*start)
+    window.xdotool("mousedown", "1")
+    for share in (0.3, 0.6, 1.0):
+        move(start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share)
+    window.xdotool("mouseup", "1")
+    window.pause(1.0)
+
+
+def walk_through(args, display):
+    items = Window(args, display).end("key")["items"]
+
+    # The gap of rank 0 from 4 to 10; then the op of rank 3 from 4 to 6.
+    window = Window(args, display)
+    click_at(window, place(items, "0/0", 7))
+    state = window.end("key")
+    expect_that("the gap is selected", state["details"]["title"].startswith("Gap on rank 0"))
+    expect("the tab in front", state["window"]["tabs"]["bottom"], "details")
+    window = Window(args, display)
+    click_at(window, place(items, "0/3", 5))
+    state = window.end("key")
+    expect("the story", state["details"]["title"], "B 0 of stage 3")
+    expect("the tab in front", state["window"]["tabs"]["bottom"], "details")
+
+    # G does the same from another tab.
+    window = Window(args, display)
+    window.keys("g")
+    window.pause(0.5)
+    expect("the tab in front", window.end("key")["window"]["tabs"]["bottom"], "details")
+
+    # A file that hangs opens with its problems in front; an outlined op is clicked, and dragged while the order is edited.
+    opened = Window(args, display, HANG).end("key")
+    expect("the tab in front", opened["window"]["tabs"]["bottom"], "problems")
+    items = opened["items"]
+    window = Window(args, display, HANG)
+    click_at(window, place(items, "0/1", 3.5))
+    expect("what is selected", window.end("key")["selection"]["waiting"], "1F2")
+    window = Window(args, display, HANG)
+    click_at(window, place(items, "0/1", 3.5))
+    window.keys("e")
+    drag(window, place(items, "0/1", 3.5), place(items, "0/1", 6.8))
+    state = window.end(signal.SIGTERM)
+    expect("edits", state["edit"]["edits"], 1)
+    expect("it runs", state["runs"][0]["hang"], None)
+
+
+if __name__ == "__main__":
+    sys.exit(xvfb_walk.main(walk_through, __doc__))
