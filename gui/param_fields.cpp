@@ -50,7 +50,8 @@ FieldLook look_of(Ui& ui, const io::Key& key) {
   std::string value = set;
   if (value.empty()) value = ui.session.part<HeldValues>().of(key, run);
   if (value.empty()) value = key.default_text;
-  const std::string unit = config(ui).value("costs.time_unit");
+  std::string unit = config(ui).value("costs.time_unit");
+  if (unit.empty()) unit = ui.session.part<HeldValues>().of(*io::find_config_key("costs.time_unit"), run);
   ShownValue shown = shown_of(key, value, unit.empty() ? "unit" : unit);
   return {std::move(shown.text), std::move(shown.unit), set.empty(), config(ui).refusal_of(key) != nullptr};
 }

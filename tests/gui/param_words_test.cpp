@@ -6,7 +6,11 @@
 #include <string>
 #include <tuple>
 
+#include "gui/model/run/build_run.hpp"
+#include "gui/model/session/session.hpp"
+#include "study/run/evaluate.hpp"
 #include "support/catch.hpp"
+#include "support/run_config.hpp"
 
 namespace pipeloom::gui::param_words_test {
 namespace {
@@ -36,6 +40,27 @@ TEST_CASE("parameters: values read with their units, whether typed with one or n
   CHECK(shown("costs.transfer.bandwidth_gbps", "400") == "400 Gbit/s");
   CHECK(shown("costs.transfer.model", "latency") == "overlapped");
   CHECK(shown("ranks", "8") == "8");
+  // Stages that differ: the least and the most.
+  CHECK(shown("costs.forward", "36.874492 to 46.109736") == "36.9 to 46.1 ms");
+  CHECK(shown("memory.static_bytes", "900000000 to 3600000000") == "900 MB to 3.6 GB");
+}
+
+TEST_CASE("parameters: fields of a model's run show what follows from the model") {
+  const io::Config config = test::config_of(
+      R"({"schedule": "1f1b", "ranks": 2, "microbatches": 4,
+          "costs": {"model": "llama3-8b", "hardware": "h100", "tp": 8}})");
+  const RunPtr run = build_run(study::evaluate(config), "", RunSource::Configuration, "");
+  const auto& forwards = run->costs->duration[static_cast<std::size_t>(OpKind::Forward)];
+  Session session;
+  HeldValues held(session);
+  // Embedding and head make the two stages different: forwards take other times, and both hold the same kept tensors.
+  const std::string forward = held.of(key("costs.forward"), run.get());
+  const auto [first, last] =
+      std::pair(forward.substr(0, forward.find(" to ")), forward.substr(forward.find(" to ") + 4));
+  CHECK(std::stod(first) == Approx(static_cast<double>(forwards[0]) / 1e9));
+  CHECK(std::stod(last) == Approx(static_cast<double>(forwards[1]) / 1e9));
+  CHECK(held.of(key("costs.time_unit"), run.get()) == "ms");
+  CHECK(held.of(key("memory.static_bytes"), run.get()).find(" to ") != std::string::npos);
 }
 
 TEST_CASE("parameters: in each group no two keys have one name, and each key has a short one") {

@@ -164,6 +164,23 @@ std::optional<std::string> common_entry(std::string_view text) {
   return std::string(first);
 }
 
+constexpr std::string_view kTo = " to ";
+
+/// "[2.5,2,3]" -> "2 to 3": "" where an entry is no number.
+std::string range_of(std::string_view text) {
+  text.remove_prefix(1);
+  if (text.ends_with(']')) text.remove_suffix(1);
+  std::optional<double> least;
+  std::optional<double> most;
+  for (const std::string& entry : split(text, ',')) {
+    const auto number = number_in<double>(trimmed(entry));
+    if (!number) return "";
+    least = std::min(least.value_or(*number), *number);
+    most = std::max(most.value_or(*number), *number);
+  }
+  return least ? fmt::format("{}{}{}", *least, kTo, *most) : "";
+}
+
 /// Splits a number from the unit after it: "23.6ms", "80 GiB".
 ShownValue split_unit(std::string_view value) {
   const std::size_t digits = value.find_first_not_of("0123456789.+-eE");
@@ -206,7 +223,7 @@ std::string held_text(const io::Key& key, const io::EffectiveConfig& config) {
     writer.flush();
   }
   std::string text = std::move(out).str();
-  if (is_of_stages(key) && text.starts_with('[')) text = common_entry(text).value_or("");
+  if (is_of_stages(key) && text.starts_with('[')) text = common_entry(text).value_or(range_of(text));
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
   return text;
 }
@@ -255,7 +272,27 @@ bool is_told_elsewhere(const io::Key& key) {
   return key.path == "costs.time_unit" || std::any_of(std::begin(kGroups), std::end(kGroups), tells);
 }
 
+namespace {
+
+/// A range by its ends, each with three digits.
+ShownValue shown_range(const io::Key& key, std::string_view from, std::string_view to,
+                       std::string_view time_unit) {
+  const ShownValue least = shown_of(key, from, time_unit);
+  const ShownValue most = shown_of(key, to, time_unit);
+  const auto digits = [](const std::string& text) {
+    const auto number = number_in<double>(text);
+    return number ? fmt::format("{:.3g}", *number) : text;
+  };
+  const std::string unit = least.unit == most.unit ? "" : " " + least.unit;
+  return {digits(least.text) + unit + std::string(kTo) + digits(most.text), most.unit};
+}
+
+}  // namespace
+
 ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit) {
+  if (const std::size_t to = value.find(kTo);
+      to != std::string_view::npos && (key.unit == "time_unit" || holds_bytes(key)))
+    return shown_range(key, value.substr(0, to), value.substr(to + kTo.size()), time_unit);
   if (key.path == "costs.transfer.model" && value == "latency") return {"overlapped", ""};
   if (key.path == "step.rule" && value == "barrier") return {"all ranks wait", ""};
   if (holds_bytes(key) && value == "null") return {"none", ""};

@@ -61,7 +61,7 @@ class HeldValues : public Part {
  public:
   explicit HeldValues(Session&) {}
 
-  /// The value as JSON, of a table the one that all its entries have; "" where the run does not say. `run` may be null.
+  /// The value as JSON, of a table the one that all its entries have, or the least and the most: "2 to 3"; "" where the run does not say. `run` may be null.
   [[nodiscard]] const std::string& of(const io::Key& key, const RunModel* run);
 
  private:

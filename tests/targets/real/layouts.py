@@ -49,6 +49,8 @@ GRIDS = (
     Grid("llama3-8b", "h100", 8, 64, 8192, ["--fix", "pp=1,zero=3"]),
     Grid("llama3-8b", "h100", 8, 64, 8192, ["--fix", "pp=1,zero=2"]),
     Grid("qwen3-30b-a3b", "h100", 16, 256, 4096, ["--fix", "pp=1,zero=3"]),
+    Grid("llama3-8b", "h100", 32, 64, 8192, ["--fix", "pp=1,zero=3,shards=8"]),
+    Grid("qwen3-30b-a3b", "h100", 32, 256, 4096, ["--fix", "pp=1,zero=3,shards=8"]),
 )
 
 
