@@ -41,8 +41,8 @@ TEST_CASE("parameters: values read with their units, whether typed with one or n
   CHECK(shown("costs.transfer.model", "latency") == "overlapped");
   CHECK(shown("ranks", "8") == "8");
   // Stages that differ: the least and the most.
-  CHECK(shown("costs.forward", "36.874492 to 46.109736") == "36.9 to 46.1 ms");
-  CHECK(shown("memory.static_bytes", "900000000 to 3600000000") == "900 MB to 3.6 GB");
+  CHECK(shown("costs.forward", "36.874492 to 46.109736") == "36.9-46.1 ms");
+  CHECK(shown("memory.static_bytes", "900000000 to 3600000000") == "900 MB-3.6 GB");
 }
 
 TEST_CASE("parameters: fields of a model's run show what follows from the model") {

@@ -284,7 +284,7 @@ ShownValue shown_range(const io::Key& key, std::string_view from, std::string_vi
     return number ? fmt::format("{:.3g}", *number) : text;
   };
   const std::string unit = least.unit == most.unit ? "" : " " + least.unit;
-  return {digits(least.text) + unit + std::string(kTo) + digits(most.text), most.unit};
+  return {digits(least.text) + unit + "-" + digits(most.text), most.unit};
 }
 
 }  // namespace
