@@ -159,8 +159,9 @@ Run evaluate(const io::Config& config, const Limits& limits, Depth depth) {
 
 Run evaluate_made(std::shared_ptr<const Schedule> schedule, const io::Config& config, const Limits& limits,
                   io::EffectiveConfig effective, Depth depth) {
-  const FrameworkProgram framework = framework_program(config, schedule);
-  return measure_run(schedule, config, limits, std::move(effective), depth, framework);
+  const std::shared_ptr<const Schedule> made = std::move(schedule);
+  const FrameworkProgram framework = framework_program(config, made);
+  return measure_run(made, config, limits, std::move(effective), depth, framework);
 }
 
 Run evaluate_schedule(std::shared_ptr<const Schedule> schedule, const std::string& name,

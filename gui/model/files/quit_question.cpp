@@ -20,7 +20,7 @@ std::string new_name(const RunModel& origin) {
   const std::string end = file.extension() == ".csv" ? ".csv" : ".json";
   for (int number = 1;; ++number) {
     const std::string more = number == 1 ? "-edited" : fmt::format("-edited-{}", number);
-    const std::string name = (file.parent_path() / (file.stem().string() + more + end)).string();
+    std::string name = (file.parent_path() / (file.stem().string() + more + end)).string();
     std::error_code none;
     if (!fs::exists(name, none)) return name;
   }

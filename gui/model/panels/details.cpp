@@ -145,9 +145,10 @@ std::string changed_by(const cost::CostSpec& costs, OpKind kind, Stage stage, Ra
   };
   const auto is_given = [](const cost::ScaleSpec& scale) { return !scale.array.empty() || scale.table; };
   std::vector<std::string_view> keys;
-  if (costs.exceptions && std::ranges::any_of(*costs.exceptions, excepts)) keys.push_back("costs.exceptions");
-  if (is_given(costs.stage_scale)) keys.push_back("costs.stage_scale");
-  if (is_given(costs.rank_scale)) keys.push_back("costs.rank_scale");
+  if (costs.exceptions && std::ranges::any_of(*costs.exceptions, excepts))
+    keys.emplace_back("costs.exceptions");
+  if (is_given(costs.stage_scale)) keys.emplace_back("costs.stage_scale");
+  if (is_given(costs.rank_scale)) keys.emplace_back("costs.rank_scale");
   return fmt::format("{} {}", fmt::join(keys, " and "), keys.size() == 1 ? "makes" : "make");
 }
 
