@@ -111,7 +111,9 @@ class LayoutPlanner {
       if (base_.given.has(key))
         throw InputError(base_.place_of(key),
                          fmt::format("measured steps say {}; leave one of them out", key));
-    plan_.fitted = fit_forecast(base_, options_.measured);
+    plan_.fitted = fit_forecast(base_, options_.measured, [this] {
+      return !options_.progress || options_.progress("forecasts of the measured steps");
+    });
     base_ = with_terms(std::move(base_), plan_.fitted->terms);
   }
 

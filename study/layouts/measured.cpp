@@ -126,6 +126,7 @@ MeasuredLayout read_run(const io::Value& value, int devices, int global_batch) {
                             {"step", "trace", "tp", "cp", "ep", "pp", "dp", "zero", "shards", "micro_batch",
                              "microbatches", "chunks", "schedule", "recompute", "layers"});
   MeasuredLayout out;
+  out.where = value.where();
   ParallelLayout& layout = out.layout;
   layout.tensor = number_in(section, "tp", 1);
   layout.context = number_in(section, "cp", 1);
@@ -152,7 +153,8 @@ MeasuredLayout read_run(const io::Value& value, int devices, int global_batch) {
 /// The search for the terms.
 class Fit {
  public:
-  Fit(const io::Config& base, const std::vector<MeasuredLayout>& runs) : base_(base), runs_(runs) {
+  Fit(const io::Config& base, const std::vector<MeasuredLayout>& runs, const std::function<bool()>& go_on)
+      : base_(base), runs_(runs), go_on_(go_on) {
     for (const auto& named : kExchangeNames)
       if (std::ranges::any_of(runs,
                               [&](const MeasuredLayout& run) { return size_of(run, named.second) > 1; }))
@@ -193,9 +195,14 @@ class Fit {
   }
 
   [[nodiscard]] double forecast(const MeasuredLayout& run, const FittedTerms& terms) const {
-    const io::Config config = config_of(with_terms(base_, terms), run.layout, run.layers);
-    const Run found = totals_of(config, {}, Depth::Metrics);
-    return static_cast<double>(found.metrics->step_time) / static_cast<double>(ticks_per(TimeUnit::Second));
+    if (go_on_ && !go_on_()) throw Stopped();
+    try {
+      const io::Config config = config_of(with_terms(base_, terms), run.layout, run.layers);
+      const Run found = totals_of(config, {}, Depth::Metrics);
+      return static_cast<double>(found.metrics->step_time) / static_cast<double>(ticks_per(TimeUnit::Second));
+    } catch (const InputError& error) {
+      throw InputError(run.where, error.what());
+    }
   }
   /// Mean of log(forecast / step).
   [[nodiscard]] double excess(const FittedTerms& terms) const {
@@ -281,6 +288,7 @@ class Fit {
 
   const io::Config& base_;
   const std::vector<MeasuredLayout>& runs_;
+  const std::function<bool()>& go_on_;
   std::vector<Kinds> kinds_;
 };
 
@@ -303,8 +311,9 @@ std::vector<MeasuredLayout> read_measured(const std::string& file, int devices, 
   return out;
 }
 
-FittedForecast fit_forecast(const io::Config& base, const std::vector<MeasuredLayout>& runs) {
-  return Fit(base, runs).run();
+FittedForecast fit_forecast(const io::Config& base, const std::vector<MeasuredLayout>& runs,
+                            const std::function<bool()>& go_on) {
+  return Fit(base, runs, go_on).run();
 }
 
 io::Config with_terms(io::Config base, const FittedTerms& terms) {

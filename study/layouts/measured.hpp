@@ -3,6 +3,7 @@
 // Measured steps of layouts, and the terms of the forecast that follow from them.
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@ struct MeasuredLayout {
   ParallelLayout layout;
   std::vector<int> layers = {};  ///< of each stage; empty: as they are dealt out where nothing is said
   double seconds = 0;            ///< of a step
+  Where where = {};              ///< its place in the file
 };
 
 /// Reads a file: an object, or an array of up to 64, each with a step (`"step": "15.9s"`, or `"trace": FILE or FILES` of two steps or more) and the layout, by the
@@ -54,9 +56,11 @@ struct FittedForecast {
 
 /// The terms under which forecasts come nearest to the steps, by the sum of squares of log(forecast / step). Of one run the hidden share of all exchanges,
 /// and the factor where none or all of them hidden is not enough; of more both. Each kind of exchange has a share of its own where there are more runs than
-/// kinds. Shares to 0.01. Throws InputError where the forecast cannot be made, and where a factor between 1/4 and 4 is not enough. REQUIRES: a run;
+/// kinds. Shares to 0.01. Throws InputError at the run where its forecast cannot be made, and where a factor between 1/4 and 4 is not enough. REQUIRES: a run;
 /// `base` names a model and its device, without a hidden share.
-[[nodiscard]] FittedForecast fit_forecast(const io::Config& base, const std::vector<MeasuredLayout>& runs);
+/// `go_on`: asked before each forecast; false ends it with Stopped. May be empty.
+[[nodiscard]] FittedForecast fit_forecast(const io::Config& base, const std::vector<MeasuredLayout>& runs,
+                                          const std::function<bool()>& go_on = {});
 
 /// The configuration under these terms.
 [[nodiscard]] io::Config with_terms(io::Config base, const FittedTerms& terms);

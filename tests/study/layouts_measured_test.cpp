@@ -172,5 +172,22 @@ TEST_CASE("a step that no factor explains is refused", "[layouts][measured]") {
   CHECK_THROWS_WITH(study::fit_forecast(workload(), runs), Catch::Contains("no factor between 1/4 and 4"));
 }
 
+TEST_CASE("a layout that cannot be forecast is refused at its place, and a fit can be ended",
+          "[layouts][measured]") {
+  const test::Folder folder("measured");
+  const std::string file = folder / "measured.json";
+  std::ofstream(file) << R"([{"tp": 8, "step": "9s"}, {"dp": 8, "shards": 3, "zero": 3, "step": "9s"}])";
+  const auto runs = study::read_measured(file, kDevices, kBatch);
+  try {
+    static_cast<void>(study::fit_forecast(workload(), runs));
+    FAIL("nothing was refused");
+  } catch (const InputError& error) {
+    CHECK(error.where().line == 1);
+    CHECK(error.where().column == 27);
+    CHECK(std::string(error.what()) == "shards is 3; it must divide the data ranks (dp), 8");
+  }
+  CHECK_THROWS_AS(study::fit_forecast(workload(), runs, [] { return false; }), Stopped);
+}
+
 }  // namespace
 }  // namespace layouts_measured_test
