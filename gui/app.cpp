@@ -26,6 +26,8 @@ namespace {
 constexpr int kSettlingFrames = 3;
 /// While nothing happens, parts may still look at the world (files that change) this often, in seconds.
 constexpr double kRest = 0.5;
+/// While a request for the state waits for jobs, they are looked at this often, in seconds.
+constexpr double kUntilIdle = 0.02;
 
 double seconds_of(clockid_t clock) {
   timespec now{};
@@ -289,14 +291,22 @@ void App::take_close_request() {
   settling_ = kSettlingFrames;
 }
 
-void App::run() {
+void App::run(const std::function<void()>& tell_state) {
+  bool asked = false;
   while (!finished()) {
     // A caret blinks only while a text is typed; nothing else moves by itself.
-    platform_->collect(input_, wants_frame() ? 0 : kRest);
+    platform_->collect(input_, wants_frame() ? 0 : asked ? kUntilIdle : kRest);
     take_close_request();
     const bool changed = !wants_frame() && session_->update();
     if (changed) settling_ = kSettlingFrames;
-    if (wants_frame()) frame();
+    if (wants_frame()) {
+      frame();
+    } else if (asked && session_->idle()) {
+      tell_state();
+      asked = false;
+    }
+    // After the answer: what came before the request is collected first.
+    asked = platform_->take_state_request() || asked;
   }
 }
 

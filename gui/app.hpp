@@ -4,6 +4,7 @@
 // all run this.
 
 #include <array>
+#include <functional>
 #include <memory>
 
 #include "gui/model/session/keys.hpp"
@@ -61,8 +62,9 @@ class App {
   void set_frame_step(double seconds) { frame_step_ = seconds; }
   /// True if the next frame would differ from the last: input waits, a job finished, keys are held, or widgets settle.
   [[nodiscard]] bool wants_frame() const;
-  /// Frames until the session quits or the platform closes, at rest while nothing changes.
-  void run();
+  /// Frames until the session quits or the platform closes, at rest while nothing changes. Calls `tell_state` for each request of the
+  /// platform, when all input before it was taken, no job is under way and the picture is at rest.
+  void run(const std::function<void()>& tell_state);
   [[nodiscard]] bool finished() const;
   /// Frames shown so far.
   [[nodiscard]] std::size_t frames() const { return frames_; }

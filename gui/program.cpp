@@ -69,7 +69,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--palette", options.palette, "default, colour-blind or greyscale")
       ->type_name("default|colour-blind|greyscale");
   app.add_option("--state", options.state,
-                 "Write the state as JSON to this file at the end, - for standard output")
+                 "Write the state as JSON to this file at the end, - for standard output; a window writes it after SIGUSR1, too")
       ->type_name("FILE");
   app.add_flag("--force", options.force, "Let --state replace an existing file");
   app.add_flag("--no-session", options.no_session, "Neither read nor write saved settings");
@@ -116,7 +116,9 @@ ExitCode run_app(App& app, const Options& options, const Script& script) {
   if (!result.failure.empty()) std::cerr << printable_lines(result.failure) << '\n';
   if (result.failure.empty() && !result.quit && !alone) {
     app.set_frame_step(0);
-    app.run();
+    app.run([&] {
+      if (!options.state.empty()) write_state(app, options);
+    });
   }
   if (!options.state.empty()) write_state(app, options);
   return result.failure.empty() ? ExitCode::Ok : ExitCode::AnswerIsNo;

@@ -25,22 +25,30 @@ namespace {
 constexpr double kLongestWait = 0.25;
 
 volatile std::sig_atomic_t asked_to_end = 0;
+volatile std::sig_atomic_t asked_for_state = 0;
 
 void note_signal(int) {
   asked_to_end = 1;
 }
 
-/// SIGINT and SIGTERM ask the window to close, as its button does, so that settings are saved.
+void note_question(int) {
+  asked_for_state = 1;
+}
+
+/// SIGINT and SIGTERM ask the window to close, as its button does, so that settings are saved; SIGUSR1 asks for its state.
 class SignalScope {
  public:
   SignalScope() {
     asked_to_end = 0;
+    asked_for_state = 0;
     former_interrupt_ = std::signal(SIGINT, note_signal);
     former_terminate_ = std::signal(SIGTERM, note_signal);
+    former_question_ = std::signal(SIGUSR1, note_question);
   }
   ~SignalScope() {
     std::signal(SIGINT, former_interrupt_);
     std::signal(SIGTERM, former_terminate_);
+    std::signal(SIGUSR1, former_question_);
   }
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;
@@ -49,6 +57,7 @@ class SignalScope {
   using Handler = void (*)(int);
   Handler former_interrupt_ = SIG_DFL;
   Handler former_terminate_ = SIG_DFL;
+  Handler former_question_ = SIG_DFL;
 };
 
 std::string& last_problem() {
@@ -131,7 +140,7 @@ class GlfwPlatform final : public Platform {
   void collect(InputQueue& queue, double seconds) override {
     glfwPollEvents();
     const double until = seconds < 0 ? DBL_MAX : glfwGetTime() + seconds;
-    while (events_.empty() && !woken_ && !close_requested()) {
+    while (events_.empty() && !woken_ && !close_requested() && asked_for_state == 0) {
       const double left = until - glfwGetTime();
       if (left <= 0) break;
       glfwWaitEventsTimeout(std::min(left, kLongestWait));
@@ -148,6 +157,11 @@ class GlfwPlatform final : public Platform {
     return asked_to_end != 0 || glfwWindowShouldClose(window_.get()) == GLFW_TRUE;
   }
   void refuse_close() override { glfwSetWindowShouldClose(window_.get(), GLFW_FALSE); }
+  [[nodiscard]] bool take_state_request() override {
+    const bool asked = asked_for_state != 0;
+    asked_for_state = 0;
+    return asked;
+  }
 
   void begin_frame() override { renderer_.begin_frame(); }
   void present(ImDrawData& data) override {

@@ -49,6 +49,8 @@ class Platform {
   [[nodiscard]] virtual bool close_requested() const = 0;
   /// Takes a request of the user back; one of a signal stays.
   virtual void refuse_close() {}
+  /// True once for a SIGUSR1 that the process got: somebody asks for the state of a window at rest.
+  [[nodiscard]] virtual bool take_state_request() { return false; }
 
   /// The renderer's part of a new frame; before ImGui::NewFrame.
   virtual void begin_frame() = 0;

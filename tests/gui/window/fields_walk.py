@@ -35,10 +35,8 @@ def type_all(window, how, items):
     """Each field gets another value, and is left."""
     for path, value in {**COUNTS, **TEXTS}.items():
         window.click(items[f"params/{path}"])
-        window.xdotool("type", "--delay", "30", str(value))
-        window.pause(0.1)
+        window.type(str(value))
         leave(window, how, items)
-    window.pause(1.0)
 
 
 def walk_through(args, display):
@@ -59,9 +57,8 @@ def walk_through(args, display):
         window = Window(args, display, str(config))
         for path in COUNTS:
             window.click(items[f"params/{path}"])
-            window.xdotool("type", "--delay", "30", REFUSED)
+            window.type(REFUSED)
             leave(window, how, items)
-        window.pause(1.0)
         state = window.end("key")
         for path in COUNTS:
             expect(f"{path}, left by {how}", state["config"]["values"][path], float(REFUSED))

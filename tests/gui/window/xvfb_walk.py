@@ -21,6 +21,8 @@ from walk import environment  # noqa: E402
 
 SIZE = "1280x720"
 CONFIG = "configs/showcase.json"
+# Seconds.
+PATIENCE = 60
 
 
 class Display:
@@ -58,36 +60,57 @@ class Window:
         self.id = found.split()[-1]
         # There is no window manager that would give it the keyboard.
         self.xdotool("windowfocus", "--sync", self.id)
-        self.pause(1.0)
+        self.state()
 
     def xdotool(self, *words):
         return subprocess.run(["xdotool", *words], env=self.environment, check=True, stdout=subprocess.PIPE, text=True,
                               timeout=60).stdout
 
-    @staticmethod
-    def pause(seconds=0.3):
-        time.sleep(seconds)
+    def state(self):
+        """The state when the window has done all that it was asked before, and is at rest. Walks wait so, not by time: a busy machine
+        passes them too."""
+        self.state_file.unlink(missing_ok=True)
+        self.program.send_signal(signal.SIGUSR1)
+        until = time.monotonic() + PATIENCE
+        while not self.state_file.exists():
+            expect("exit status of a window that is to stay", self.program.poll(), None)
+            expect_that("the window is at rest in time", time.monotonic() < until)
+            time.sleep(0.01)
+        return json.loads(self.state_file.read_text())
+
+    def act(self, *words):
+        """An action of xdotool, and all that it does."""
+        self.xdotool(*words)
+        return self.state()
 
     def keys(self, *names):
         for name in names:
-            self.xdotool("key", name)
-            self.pause(0.1)
+            self.act("key", name)
+
+    def type(self, text):
+        self.act("type", "--delay", "20", text)
+
+    def move(self, x, y):
+        self.act("mousemove", "--window", self.id, str(int(x)), str(int(y)))
 
     def click(self, rect, button=1):
-        x, y = (rect[0] + rect[2]) / 2, (rect[1] + rect[3]) / 2
-        self.xdotool("mousemove", "--window", self.id, str(int(x)), str(int(y)))
-        self.pause()
-        self.xdotool("click", str(button))
-        self.pause()
+        self.move((rect[0] + rect[2]) / 2, (rect[1] + rect[3]) / 2)
+        self.act("click", str(button))
+
+    def last_click(self, rect):
+        """A click that ends the program."""
+        self.move((rect[0] + rect[2]) / 2, (rect[1] + rect[3]) / 2)
+        self.xdotool("click", "1")
+        expect("exit status", self.program.wait(timeout=PATIENCE), 0)
 
     def end(self, how):
         """Ends the program by Ctrl+Q or a signal; its state."""
+        self.state_file.unlink(missing_ok=True)
         if how == "key":
-            self.keys("ctrl+q")
+            self.xdotool("key", "ctrl+q")
         else:
             self.program.send_signal(how)
-        code = self.program.wait(timeout=60)
-        expect("exit status", code, 0)
+        expect("exit status", self.program.wait(timeout=PATIENCE), 0)
         return json.loads(self.state_file.read_text())
 
 
@@ -124,10 +147,8 @@ def walk_through(args, display):
     # The wheel with Ctrl held, in and out again.
     window = Window(args, display)
     window.click(items["chart/plot"])
-    window.xdotool("keydown", "ctrl", "click", "--repeat", "3", "4", "keyup", "ctrl")
-    window.pause()
-    window.xdotool("keydown", "ctrl", "click", "--repeat", "2", "5", "keyup", "ctrl")
-    window.pause()
+    window.act("keydown", "ctrl", "click", "--repeat", "3", "4", "keyup", "ctrl")
+    window.act("keydown", "ctrl", "click", "--repeat", "2", "5", "keyup", "ctrl")
     state = window.end("key")
     expect_that("three steps in and two out are one in", 0.5 * length(first) < length(state) < length(first))
 
@@ -135,17 +156,14 @@ def walk_through(args, display):
     window = Window(args, display)
     window.click(items["params/ranks"])
     window.keys("ctrl+a", "8", "Return")
-    window.pause(1.0)
     state = window.end("key")
     expect("ranks", state["runs"][0]["ranks"], 8)
 
     # The command palette, all by keyboard.
     window = Window(args, display)
     window.keys("ctrl+shift+p")
-    window.xdotool("type", "--delay", "40", "theme light")
-    window.pause()
+    window.type("theme light")
     window.keys("Return")
-    window.pause()
     state = window.end("key")
     expect("theme", state["window"]["theme"], "light")
 
