@@ -150,6 +150,62 @@ def vtrain(program, data):
     return out
 
 
+# BLOOM's candidates: 384 A100 with 50 Gbit/s each, everything recomputed, ZeRO 1.
+
+HEADROOM = 0.05  # of the device, that `plan` leaves too
+
+
+def bloom_stages(row):
+    """Layers of each stage."""
+    layers, p = row["layers"], row["p"]
+    if row["date"] >= "2022-02-28" or (layers + 2) % p == 0 and layers % p:
+        each = (layers + 2) // p
+        return [each - 1, *[each] * (p - 2), each - 1]
+    each = -(-layers // p)
+    return [each] * (p - 1) + [layers - each * (p - 1)]
+
+
+def spearman(found, measured):
+    places = [{value: place for place, value in enumerate(sorted(values))} for values in (found, measured)]
+    gaps = sum((places[0][a] - places[1][b]) ** 2 for a, b in zip(found, measured))
+    return 1 - 6 * gaps / (len(found) * (len(found) ** 2 - 1))
+
+
+def bloom(program, data):
+    """Steps of all candidates; of the topologies of 72 layers the steps, how far their order by throughput is from the measured one, and whether those that ran
+    out of memory, and no others, are said not to fit."""
+    rows = [dict(zip(data["columns"], numbers)) for numbers in data["rows"]]
+    out = {"steps": [], "topologies": [], "topologies order": [], "topologies fit": []}
+    rates = []
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = pathlib.Path(folder) / "cluster.json"
+        cluster.write_text(json.dumps(data["hardware"]))
+        for row in rows:
+            hidden = row["hidden"]
+            model = {"name": "gpt", "hidden": hidden, "vocabulary": data["setting"]["vocabulary"], "tied": True, "norm": "layer",
+                     "sequence": data["setting"]["sequence"], "layers": {"T": row["layers"]},
+                     "kinds": {"T": {"attention": {"heads": row["heads"], "head_dim": hidden // row["heads"]}, "mlp": {"ffn": 4 * hidden}}}}
+            options = {"hardware": cluster, "ranks": row["p"], "tp": row["t"], "dp": row["d"], "micro-batch": row["micro_batch"],
+                       "global-batch": row["global_batch"], "recompute": "full", "schedule": "1f1b", "layers": ",".join(map(str, bloom_stages(row)))}
+            settings = ["costs.flash=false", "costs.sequence_parallel=false", f"costs.gradient_bytes={row['gradient_bytes']}"]
+            answer = estimate(program, model, options, settings)
+            name = f"{hidden} x {row['layers']} a {row['heads']} t {row['t']} d {row['d']} p {row['p']} b {row['micro_batch']} B {row['global_batch']}"
+            is_topology = (row["date"], row["layers"]) == ("2022-02-25", 72) and row["global_batch"] > 2000
+            if row["seconds"] is not None:
+                error = (name, percent(answer["step_time_ms"] / 1000, row["seconds"]))
+                out["steps"].append(error)
+            if not is_topology:
+                continue
+            ran = row["seconds"] is not None
+            if ran:
+                out["topologies"].append(error)
+                rates.append((row["global_batch"] / answer["step_time_ms"], row["global_batch"] / row["seconds"]))
+            fits = all(rank["headroom_bytes"] >= HEADROOM * (rank["peak_bytes"] + rank["headroom_bytes"]) for rank in answer["ranks"])
+            out["topologies fit"].append((name, 0 if fits == ran else 100))
+    out["topologies order"].append(("1 - rank correlation", 100 * (1 - spearman(*zip(*rates)))))
+    return out
+
+
 # Vocabulary Parallelism: one node of 8 A100, Megatron-LM in fp16, whose gradients have 16 bits; 1F1B, and three schedules that share the vocabulary.
 
 def vocabulary_run(program, data, row):
@@ -231,7 +287,7 @@ def bridge(program, data):
     return out
 
 
-QUESTIONS = {"bridge": bridge, "ratios": ratios, "simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
+QUESTIONS = {"bloom": bloom, "bridge": bridge, "ratios": ratios, "simumax": simumax, "vocabulary": vocabulary, "vtrain": vtrain, "zero_bubble": zero_bubble}
 
 
 def main():
