@@ -16,8 +16,9 @@ import subprocess
 import tempfile
 
 SETTINGS = ["--set", "costs.reduction=overlapped", "--set", "costs.gradient_bytes=2"]
-# The devices of torchtitan's benchmarks: 95 GiB as PyTorch reports them.
-DEVICES = {"h100-96gb-500w": {"like": "h100", "memory": {"capacity": "95GiB"}}}
+# The devices of torchtitan's benchmarks: 95 GiB as PyTorch reports them, 2.4 TB/s (benchmarks/llama3_h100_202412_torchtitan.md). PyTorch's attention of that
+# time was FlashAttention 2, forward and backward up to 335 TFLOPs a second on H100 (arXiv 2307.08691, 4.1): 0.677 of the peak over the whole square.
+DEVICES = {"h100-96gb-500w": {"like": "h100", "memory": {"capacity": "95GiB", "bandwidth": "2.4TB/s"}, "attention": {"tables": [], "efficiency": 0.677}}}
 
 
 def plan(program, row, device, options):
