@@ -2,6 +2,7 @@
 
 // The order of a run's dimensions over its devices.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,5 +15,9 @@ enum class DeviceOrder : std::uint8_t {
   PipelineFirst,  ///< "pp-tp-cp-ep-dp": a pipeline within a node
 };
 inline constexpr std::string_view kDeviceOrders[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", "pp-tp-cp-ep-dp"};
+/// Its word of kDeviceOrders.
+[[nodiscard]] constexpr std::string_view name_of(DeviceOrder order) {
+  return kDeviceOrders[static_cast<std::size_t>(order)];
+}
 
 }  // namespace pipeloom

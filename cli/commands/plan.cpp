@@ -418,8 +418,10 @@ ExitCode run_layouts(const PlanCommand& options, const Interrupt& interrupt) {
   const Clock::time_point begin = Clock::now();
   io::Config workload = layouts_workload(options);
   if (options.measured)
-    asked.measured =
-        study::read_measured(*options.measured, asked.devices, workload.costs.model.global_batch.value_or(1));
+    asked.measured = study::read_measured(*options.measured,
+                                          {.devices = asked.devices,
+                                           .global_batch = workload.costs.model.global_batch.value_or(1),
+                                           .order = workload.costs.model.order});
   const study::LayoutPlan plan = study::make_layouts(std::move(workload), asked);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const bool is_empty = plan.plan.candidates.empty();

@@ -71,6 +71,7 @@ std::vector<int> filled_from_behind(const std::vector<double>& seconds, int stag
 }  // namespace
 
 LayoutBounds::Known& LayoutBounds::known_of(const ParallelLayout& layout) {
+  // Not by the order of devices: with data last, groups of tensor, context and expert ranks are the same neighbours.
   const Key key{layout.tensor, layout.context, layout.expert, layout.micro_batch, layout.recompute};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;

@@ -56,6 +56,8 @@ io::Config config_of(const io::Config& base, const ParallelLayout& layout, const
     spec.shards = layout.shards;
     io::mark_given(out, "costs.shards");
   }
+  spec.order = layout.devices;
+  if (layout.devices != DeviceOrder::PipelineLast) io::mark_given(out, "costs.order");
   spec.micro_batch = layout.micro_batch;
   out.options.recompute = option_of(layout);
   for (const char* key : {"ranks", "microbatches", "costs.tp", "costs.cp", "costs.ep", "costs.dp",
@@ -76,6 +78,7 @@ model::Split split_of(model::Split base, const ParallelLayout& layout) {
   base.data = layout.data;
   base.zero = layout.zero;
   base.shards = layout.shards;
+  base.order = layout.devices;
   base.micro_batch = layout.micro_batch;
   return base;
 }

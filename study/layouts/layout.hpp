@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/device_order.hpp"
 #include "sim/estimate/estimate.hpp"
 #include "sim/io/config/config.hpp"
 #include "sim/options.hpp"
@@ -30,8 +31,7 @@ inline constexpr std::array<RecomputeChoice, 7> kRecomputeChoices = {
      {"mla_up_proj,mlp", "mla_up_proj,mlp"},
      {"full", "", true}}};
 
-/// Dimensions in the order in which neighbouring devices differ: tensor first, then context, data, pipeline; experts are shared out over neighbours.
-/// Devices: tensor x context x data x pipeline.
+/// Devices: tensor x context x data x pipeline; experts are shared out over neighbours of tensor, context and data.
 struct ParallelLayout {
   int tensor = 1;
   int context = 1;
@@ -45,7 +45,8 @@ struct ParallelLayout {
   int chunks = 1;              ///< stages of a rank
   std::uint8_t recompute = 0;  ///< of kRecomputeChoices
   int layers_again = 0;        ///< of each stage's layers, where whole ones run again; 0: all
-  std::string_view order;      ///< a name of the schedule that schedules::find() knows, with static storage
+  DeviceOrder devices = DeviceOrder::PipelineLast;
+  std::string_view order;  ///< a name of the schedule that schedules::find() knows, with static storage
 
   friend bool operator==(const ParallelLayout&, const ParallelLayout&) = default;
 };

@@ -144,6 +144,7 @@ class LayoutPlanner {
             .global_batch = plan_.global_batch,
             .max_context = options_.max_context,
             .fixed = options_.fixed,
+            .order = base_.given.has("costs.order") ? std::optional(base_.costs.model.order) : std::nullopt,
             .target = target};
   }
 
@@ -184,7 +185,8 @@ class LayoutPlanner {
       const auto best = std::ranges::min_element(own, {}, [&](const LayoutResult* one) {
         const bool is_same = is_within(one->step, own.front()->step, kSameSteps);
         const ParallelLayout& layout = one->layout;
-        return std::tuple(!is_same, plainness_of(layout), layout.chunks, amount_of(layout), one->step);
+        return std::tuple(!is_same, plainness_of(layout), layout.chunks, amount_of(layout), layout.devices,
+                          one->step);
       });
       if (auto row = row_of(**best)) {
         plan_.layouts.push_back((*best)->layout);
@@ -226,7 +228,7 @@ class LayoutPlanner {
     const auto key = [&](std::size_t i) {
       const ParallelLayout& layout = plan_.layouts[i];
       return std::tuple(std::floor(rows[i].peak / part), layout.tensor, layout.pipeline, plainness_of(layout),
-                        amount_of(layout));
+                        amount_of(layout), layout.devices);
     };
     Ticks shortest = rows.front().step_time;
     for (const PlanCandidate& row : rows) shortest = std::min(shortest, row.step_time);

@@ -1,10 +1,12 @@
 #include "study/layouts/measured.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -121,10 +123,27 @@ std::vector<int> layers_in(const io::Section& section, int stages) {
   return out;
 }
 
-MeasuredLayout read_run(const io::Value& value, int devices, int global_batch) {
-  const io::Section section(value, "",
-                            {"step", "trace", "tp", "cp", "ep", "pp", "dp", "zero", "shards", "micro_batch",
-                             "microbatches", "chunks", "schedule", "recompute", "layers"});
+/// How devices are numbered, as the base says where the run does not. Experts that tensor ranks cut are refused.
+void read_mesh(const io::Section& section, DeviceOrder usual, ParallelLayout& out) {
+  std::string text(name_of(usual));
+  section.text("order", text);
+  const auto* const found = std::ranges::find(kDeviceOrders, text);
+  if (found == std::end(kDeviceOrders))
+    throw InputError(
+        section.find("order")->where(),
+        fmt::format("order is \"{}\"; allowed are {}", shortened(text, 64), fmt::join(kDeviceOrders, ", ")));
+  out.devices = static_cast<DeviceOrder>(found - std::begin(kDeviceOrders));
+  if (number_in(section, "etp", 1) != 1)
+    throw InputError(section.find("etp")->where(),
+                     "etp is not 1; layouts whose experts tensor ranks cut have no forecast");
+}
+
+MeasuredLayout read_run(const io::Value& value, const MeasuredOf& of) {
+  const auto& [devices, global_batch, order] = of;
+  const io::Section section(
+      value, "",
+      {"step", "trace", "tp", "cp", "ep", "etp", "pp", "dp", "zero", "shards", "micro_batch", "microbatches",
+       "chunks", "schedule", "recompute", "order", "layers"});
   MeasuredLayout out;
   out.where = value.where();
   ParallelLayout& layout = out.layout;
@@ -144,6 +163,7 @@ MeasuredLayout read_run(const io::Value& value, int devices, int global_batch) {
   layout.chunks = number_in(section, "chunks", 1);
   read_batch(section, global_batch, layout);
   read_recompute(section, layout);
+  read_mesh(section, order, layout);
   read_order(section, layout);
   out.layers = layers_in(section, layout.pipeline * layout.chunks);
   out.seconds = seconds_of(section);
@@ -298,7 +318,7 @@ Scale scale_of(double number) {
 
 }  // namespace
 
-std::vector<MeasuredLayout> read_measured(const std::string& file, int devices, int global_batch) {
+std::vector<MeasuredLayout> read_measured(const std::string& file, const MeasuredOf& of) {
   const io::Document document = io::Document::parse(io::read_file(file), file);
   const io::Value& root = document.root();
   const std::vector<io::Value> runs =
@@ -307,7 +327,7 @@ std::vector<MeasuredLayout> read_measured(const std::string& file, int devices, 
     throw InputError(root.where(),
                      fmt::format("the file has {} runs; allowed are 1 to {}", runs.size(), kMostRuns));
   std::vector<MeasuredLayout> out;
-  for (const io::Value& run : runs) out.push_back(read_run(run, devices, global_batch));
+  for (const io::Value& run : runs) out.push_back(read_run(run, of));
   return out;
 }
 

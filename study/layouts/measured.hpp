@@ -23,12 +23,18 @@ struct MeasuredLayout {
   Where where = {};              ///< its place in the file
 };
 
+/// What of its layout a measured run need not say.
+struct MeasuredOf {
+  int devices = 1;
+  int global_batch = 1;
+  DeviceOrder order = DeviceOrder::PipelineLast;
+};
+
 /// Reads a file: an object, or an array of up to 64, each with a step (`"step": "15.9s"`, or `"trace": FILE or FILES` of two steps or more) and the layout, by the
-/// keys that plans have: tp, cp, ep, pp, dp, zero, shards, micro_batch, microbatches, chunks, schedule, recompute, layers. What is missing is 1 (zero: 1), dp: so that it
-/// fills `devices`, microbatches: so that they make up `global_batch`, schedule: 1f1b, or interleaved-1f1b with chunks, recompute: none. Throws InputError for unknown keys,
+/// keys that plans have: tp, cp, ep, etp (1), pp, dp, zero, shards, micro_batch, microbatches, chunks, schedule, recompute, order, layers. What is missing is 1 (zero: 1), dp: so that it
+/// fills the devices, microbatches: so that they make up the global batch, schedule: 1f1b, or interleaved-1f1b with chunks, recompute: none, order: the given one. Throws InputError for unknown keys,
 /// numbers out of range, layouts that do not fit, and traces that cannot be read.
-[[nodiscard]] std::vector<MeasuredLayout> read_measured(const std::string& file, int devices,
-                                                        int global_batch);
+[[nodiscard]] std::vector<MeasuredLayout> read_measured(const std::string& file, const MeasuredOf& of);
 
 /// Terms of a forecast that measured steps say.
 struct FittedTerms {

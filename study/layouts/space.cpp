@@ -160,9 +160,23 @@ class Enumeration {
       layout.zero = zero;
       for (const int shards : fixed_or("shards", shard_counts(layout))) {
         layout.shards = shards == layout.data ? 0 : shards;
-        add_split(layout);
+        for (const DeviceOrder devices : device_orders(layout)) {
+          layout.devices = devices;
+          add_split(layout);
+        }
       }
     }
+  }
+
+  /// With data last, stages share the nodes that data ranks share otherwise.
+  [[nodiscard]] std::vector<DeviceOrder> device_orders(const ParallelLayout& layout) const {
+    if (of_.order) return {*of_.order};
+    const int inside = layout.tensor * layout.context;
+    const int node = of_.hardware->devices_per_node;
+    const bool is_other = layout.pipeline > 1 && layout.data > 1 && inside < node && of_.devices > node &&
+                          inside % layout.expert == 0;
+    return is_other ? std::vector{DeviceOrder::PipelineLast, DeviceOrder::DataLast}
+                    : std::vector{DeviceOrder::PipelineLast};
   }
 
   /// FSDP over all data ranks, and over those of a node alone.

@@ -63,7 +63,8 @@ struct SpaceOf {
   int global_batch = 1;
   int max_context = 8;
   Fixed fixed = {};
-  const Target* target = nullptr;  ///< null: any of targets()
+  std::optional<DeviceOrder> order = {};  ///< of all layouts; no value: those that the targets can be told
+  const Target* target = nullptr;         ///< null: any of targets()
 };
 
 struct Space {
@@ -74,7 +75,8 @@ struct Space {
 
 /// Each divisor of the devices for each dimension, microbatches of 1 to 16 samples, each of kRecomputeChoices that the model has (of whole layers 1, 2, 4, .. of a stage too), and each order that the target makes itself
 /// with numbers of chunks up to one layer a stage: of those whose largest stages have as many layers, the smallest. Orders that hold all microbatches
-/// are not among them. ZeRO 1, without a pipeline 3 as well, over all data ranks or over those of a node, or the level and the shards that are fixed.
+/// are not among them. ZeRO 1, without a pipeline 3 as well, over all data ranks or over those of a node, or the level and the shards that are fixed. Devices are
+/// numbered with the pipeline last, and with data last where that brings stages into a node.
 [[nodiscard]] Space space_of(const SpaceOf& of);
 
 /// The target's word for the order `order` of a layout's generator; "" where it makes none.

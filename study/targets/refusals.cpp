@@ -193,8 +193,7 @@ bool has_equal_meshes(const model::Model& model, const model::Split& split) {
 std::string order_refusal(const Target& target, const model::Model& model, const model::Split& split) {
   if (split.order == DeviceOrder::PipelineLast || target.block == Block::Python) return "";
   if (split.order == DeviceOrder::PipelineFirst || target.block != Block::Megatron)
-    return fmt::format("{} cannot be told costs.order {}", target.title,
-                       kDeviceOrders[static_cast<std::size_t>(split.order)]);
+    return fmt::format("{} cannot be told costs.order {}", target.title, name_of(split.order));
   if (has_equal_meshes(model, split)) return "";
   return fmt::format(
       "{} takes --use-tp-pp-dp-mapping where ep is tp x cp, in dense models where cp is 1; here tp is {}, cp "

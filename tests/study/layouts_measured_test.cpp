@@ -49,9 +49,13 @@ std::vector<MeasuredLayout> runs_under(const FittedTerms& terms, const std::stri
   const test::Folder folder("measured");
   const std::string file = folder / "measured.json";
   std::ofstream(file) << text;
-  std::vector<MeasuredLayout> runs = study::read_measured(file, kDevices, kBatch);
+  std::vector<MeasuredLayout> runs = study::read_measured(file, {kDevices, kBatch});
   for (MeasuredLayout& run : runs) run.seconds = step_of(run, terms);
   return runs;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
 }
 
 std::string reading_error(const std::string& text) {
@@ -59,7 +63,7 @@ std::string reading_error(const std::string& text) {
   const std::string file = folder / "measured.json";
   std::ofstream(file) << text;
   try {
-    static_cast<void>(study::read_measured(file, kDevices, kBatch));
+    static_cast<void>(study::read_measured(file, {kDevices, kBatch}));
   } catch (const Error& error) {
     return error.what();
   }
@@ -80,6 +84,18 @@ TEST_CASE("a measured run is read with what it leaves out", "[layouts][measured]
   CHECK(runs[1].layout.microbatches == kBatch / 8);
   CHECK(runs[1].layout.layers_again == 2);
   CHECK(runs[1].layout.order == "1f1b");
+}
+
+TEST_CASE("a layout of a plan's JSON is read as it is", "[layouts][measured]") {
+  const auto runs =
+      runs_under({}, R"({"tp": 4, "cp": 1, "ep": 1, "etp": 1, "pp": 4, "dp": 2, "zero": 1, "shards": 2,
+    "micro_batch": 1, "microbatches": 16, "chunks": 1, "recompute": "none", "order": "tp-cp-ep-pp-dp", "step": "9s"})");
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].layout.devices == DeviceOrder::DataLast);
+  CHECK(runs[0].layout.microbatches == 16);
+  CHECK(has(reading_error(R"({"order": "dp-first", "step": "9s"})"),
+            "order is \"dp-first\"; allowed are tp-cp-ep-dp-pp, tp-cp-ep-pp-dp, pp-tp-cp-ep-dp"));
+  CHECK(has(reading_error(R"({"tp": 2, "etp": 2, "step": "9s"})"), "etp is not 1"));
 }
 
 TEST_CASE("one measured step says what of the exchanges is hidden", "[layouts][measured]") {
@@ -177,7 +193,7 @@ TEST_CASE("a layout that cannot be forecast is refused at its place, and a fit c
   const test::Folder folder("measured");
   const std::string file = folder / "measured.json";
   std::ofstream(file) << R"([{"tp": 8, "step": "9s"}, {"dp": 8, "shards": 3, "zero": 3, "step": "9s"}])";
-  const auto runs = study::read_measured(file, kDevices, kBatch);
+  const auto runs = study::read_measured(file, {kDevices, kBatch});
   try {
     static_cast<void>(study::fit_forecast(workload(), runs));
     FAIL("nothing was refused");

@@ -84,8 +84,9 @@ std::string text_of(const LayoutPlan& plan) {
   std::string out;
   for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
     const ParallelLayout& layout = plan.layouts[i];
-    out += fmt::format("{} {} {} {} {} {}\n", study::split_text(layout), layout.order, layout.chunks,
-                       layout.micro_batch, study::recompute_text(layout), plan.plan.candidates[i].step_time);
+    out += fmt::format("{} {} {} {} {} {} {}\n", study::split_text(layout), layout.order, layout.chunks,
+                       layout.micro_batch, study::recompute_text(layout), name_of(layout.devices),
+                       plan.plan.candidates[i].step_time);
   }
   return out;
 }
@@ -279,6 +280,51 @@ TEST_CASE("tensor ranks stay in a node unless they are fixed", "[layouts]") {
   grid.fixed["tp"] = 16;
   for (const ParallelLayout& layout : study::make_layouts(workload_of(grid), options_of(grid)).layouts)
     CHECK(layout.tensor == 16);
+}
+
+TEST_CASE(
+    "devices are numbered with data last too, where stages then share a node and Megatron-core takes it",
+    "[layouts]") {
+  const Grid grid{"qwen3-30b-a3b", "h100", 32, 32, 4096, "megatron", {{"micro_batch", 1}}};
+  const estimate::Setting setting = setting_of(workload_of(grid));
+  study::SpaceOf of = space_of(grid, setting);
+  std::size_t others = 0;
+  for (const ParallelLayout& layout : study::space_of(of).layouts) {
+    if (layout.devices == DeviceOrder::PipelineLast) continue;
+    ++others;
+    CHECK(layout.devices == DeviceOrder::DataLast);
+    // A node of eight holds stages of it; Megatron-core's meshes are equal.
+    CHECK(layout.tensor * layout.context < 8);
+    CHECK(layout.pipeline > 1);
+    CHECK(layout.expert == layout.tensor * layout.context);
+  }
+  CHECK(others > 0);
+  // What a node holds whole has no order.
+  of.devices = 8;
+  for (const ParallelLayout& layout : study::space_of(of).layouts)
+    CHECK(layout.devices == DeviceOrder::PipelineLast);
+  // One that is said is that of all.
+  of.devices = 32;
+  of.order = DeviceOrder::DataLast;
+  const auto said = study::space_of(of).layouts;
+  CHECK_FALSE(said.empty());
+  for (const ParallelLayout& layout : said) CHECK(layout.devices == DeviceOrder::DataLast);
+}
+
+TEST_CASE("a row whose stages share a node says so, in its configuration too", "[layouts]") {
+  const Grid grid{
+      "llama3-8b", "h100", 16, 16, 4096, "megatron", {{"tp", 2}, {"pp", 2}, {"cp", 1}, {"micro_batch", 1}}};
+  io::Config workload = workload_of(grid);
+  workload.costs.model.order = DeviceOrder::DataLast;
+  io::mark_given(workload, "costs.order");
+  const LayoutPlan plan = make_layouts(workload, options_of(grid));
+  REQUIRE_FALSE(plan.layouts.empty());
+  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
+    CHECK(plan.layouts[i].devices == DeviceOrder::DataLast);
+    CHECK(plan.plan.candidates[i].config.costs.model.order == DeviceOrder::DataLast);
+    CHECK(plan.plan.candidates[i].config.given.has("costs.order"));
+  }
+  CHECK(study::layouts_json(plan, false, 0).find(R"("order": "tp-cp-ep-pp-dp")") != std::string::npos);
 }
 
 TEST_CASE("hidden exchanges of a kind of ranks count for these alone", "[layouts]") {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMember = 6;
 
-void write_layout(io::JsonWriter& out, const ParallelLayout& layout, std::string_view order) {
+void write_layout(io::JsonWriter& out, const ParallelLayout& layout) {
   out.key("layout")
       .object()
       .member("tp", layout.tensor)
@@ -26,7 +26,7 @@ void write_layout(io::JsonWriter& out, const ParallelLayout& layout, std::string
       .member("microbatches", layout.microbatches)
       .member("chunks", layout.chunks)
       .member("recompute", recompute_text(layout))
-      .member("order", order)
+      .member("order", name_of(layout.devices))
       .close();
 }
 
@@ -129,8 +129,7 @@ Exposed exposed_of(const PlanCandidate& candidate) {
 std::string layouts_json(const LayoutPlan& plan, bool orders, double seconds) {
   PlanMembers more;
   more.of_candidate = [&](io::JsonWriter& out, std::size_t i) {
-    const DeviceOrder order = plan.plan.candidates[i].run.model->costs.setting.split.order;
-    write_layout(out, plan.layouts[i], kDeviceOrders[static_cast<std::size_t>(order)]);
+    write_layout(out, plan.layouts[i]);
     write_rates(out, plan.plan.candidates[i]);
     write_exposed(out, exposed_of(plan.plan.candidates[i]));
     out.line(kMember);

@@ -72,6 +72,8 @@ std::string note_of(const LayoutPlan& plan, std::size_t i) {
   if (i > 0 && first.peak - row.peak > kLess * device)
     out.push_back(short_bytes_text(static_cast<Bytes>(first.peak - row.peak)) + " less");
   if (plan.layouts[i].data == 1) out.emplace_back("no replica to lose");
+  if (plan.layouts[i].devices != DeviceOrder::PipelineLast)
+    out.emplace_back(name_of(plan.layouts[i].devices));
   return fmt::format("{}", fmt::join(out, ", "));
 }
 
