@@ -23,7 +23,7 @@ struct MeasuredLayout {
   Where where = {};              ///< its place in the file
 };
 
-/// What of its layout a measured run need not say.
+/// The numbers of a layout that a measured run need not say.
 struct MeasuredOf {
   int devices = 1;
   int global_batch = 1;
