@@ -89,10 +89,10 @@ TEST_CASE("a measured run is read with what it leaves out", "[layouts][measured]
 TEST_CASE("a layout of a plan's JSON is read as it is", "[layouts][measured]") {
   const auto runs =
       runs_under({}, R"({"tp": 4, "cp": 1, "ep": 1, "etp": 1, "pp": 4, "dp": 2, "zero": 1, "shards": 2,
-    "micro_batch": 1, "microbatches": 16, "chunks": 1, "recompute": "none", "order": "tp-cp-ep-pp-dp", "step": "9s"})");
+    "micro_batch": 1, "microbatches": 64, "chunks": 1, "recompute": "none", "order": "tp-cp-ep-pp-dp", "step": "9s"})");
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].layout.devices == DeviceOrder::DataLast);
-  CHECK(runs[0].layout.microbatches == 16);
+  CHECK(runs[0].layout.microbatches == 64);
   CHECK(has(reading_error(R"({"order": "dp-first", "step": "9s"})"),
             "order is \"dp-first\"; allowed are tp-cp-ep-dp-pp, tp-cp-ep-pp-dp, pp-tp-cp-ep-dp"));
   CHECK(has(reading_error(R"({"tp": 2, "etp": 2, "step": "9s"})"), "etp is not 1"));
