@@ -16,6 +16,26 @@ Rgba to_rgba(draw::Colour colour) {
   return pack(colour.red, colour.green, colour.blue);
 }
 
+namespace {
+
+draw::Colour to_colour(Rgba rgba) {
+  return {static_cast<std::uint8_t>(rgba & 0xFFU), static_cast<std::uint8_t>(rgba >> 8U & 0xFFU),
+          static_cast<std::uint8_t>(rgba >> 16U & 0xFFU)};
+}
+
+}  // namespace
+
+Rgba legible(const Skin& skin, Rgba colour, Rgba ground) {
+  constexpr double kLegible = 4.5;
+  const draw::Colour text = to_colour(skin.text);
+  draw::Colour out = to_colour(colour);
+  for (int tenths = 0; tenths <= 10; ++tenths) {
+    out = draw::blend(to_colour(colour), text, tenths / 10.0);
+    if (draw::contrast(out, to_colour(ground)) >= kLegible) break;
+  }
+  return to_rgba(out);
+}
+
 Rgba with_alpha(Rgba colour, unsigned alpha) {
   return (colour & 0x00FFFFFFU) | (alpha << 24U);
 }
@@ -34,7 +54,7 @@ Skin make_skin(bool dark, float scale) {
   skin.grid = ink.grid;
   skin.text = ink.text;
   skin.muted = ink.muted;
-  skin.faint = to_rgba(tokens.faint);
+  skin.faint = legible(skin, to_rgba(tokens.faint), skin.panel);
   skin.accent = ink.accent;
   skin.critical = ink.critical;
   skin.problem = to_rgba(tokens.bad);

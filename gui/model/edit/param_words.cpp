@@ -223,7 +223,7 @@ std::string held_text(const io::Key& key, const io::EffectiveConfig& config) {
     writer.flush();
   }
   std::string text = std::move(out).str();
-  if (is_of_stages(key) && text.starts_with('[')) text = common_entry(text).value_or(range_of(text));
+  if (is_of_stages(key) && text.starts_with('[')) text = summary_of_table(text);
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
   return text;
 }
@@ -283,7 +283,8 @@ ShownValue shown_range(const io::Key& key, std::string_view from, std::string_vi
     const auto number = number_in<double>(text);
     return number ? fmt::format("{:.3g}", *number) : text;
   };
-  const std::string unit = least.unit == most.unit ? "" : " " + least.unit;
+  const bool same = least.unit == most.unit || key.unit == "time_unit";
+  const std::string unit = same ? "" : " " + least.unit;
   return {digits(least.text) + unit + "-" + digits(most.text), most.unit};
 }
 
@@ -308,6 +309,10 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);
   return split_unit(short_bytes_text(bytes));
+}
+
+std::string summary_of_table(std::string_view text) {
+  return common_entry(text).value_or(range_of(text));
 }
 
 std::string subject_of(const io::Key& key) {
@@ -339,16 +344,29 @@ std::string plain_count(const io::Key& key, std::string_view text) {
   return std::to_string(static_cast<int>(*number));
 }
 
+/// The origin of values that an estimate of the model gives begins so.
+constexpr std::string_view kEstimated = "estimate:";
+
+void HeldValues::read(const RunModel& run) {
+  run_ = run.id;
+  texts_.clear();
+  from_model_.assign(io::config_keys().size(), false);
+  for (const io::Key& each : io::config_keys()) texts_.push_back(held_text(each, *run.effective));
+  for (const auto& [path, origin] : run.effective->origins)
+    if (const io::Key* key = origin.starts_with(kEstimated) ? io::find_config_key(path) : nullptr)
+      from_model_[io::id_of(*key)] = true;
+}
+
+bool HeldValues::from_model(const io::Key& key, const RunModel* run) {
+  return !of(key, run).empty() && from_model_[io::id_of(key)];
+}
+
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {
   static const std::string kUnknown;
   if (run == nullptr || run->schedule->stages() > kMostStages) return kUnknown;
   // An edit that hangs has no configuration of its own: the values before it still hold.
   if (!run->effective) return run->hang && !texts_.empty() ? texts_[io::id_of(key)] : kUnknown;
-  if (run->id != run_) {
-    run_ = run->id;
-    texts_.clear();
-    for (const io::Key& each : io::config_keys()) texts_.push_back(held_text(each, *run->effective));
-  }
+  if (run->id != run_) read(*run);
   return texts_[io::id_of(key)];
 }
 

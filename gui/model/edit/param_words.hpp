@@ -48,6 +48,9 @@ struct ShownValue {
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
 
+/// The values of a table per stage, "[2.5,2,3]", as held values have them: "2 to 3", "2" where they are equal; "" where an entry is no number.
+[[nodiscard]] std::string summary_of_table(std::string_view text);
+
 /// "Ranks" of "Ranks p", "Forward" of "Forward (F)": the subject of a sentence about the key.
 [[nodiscard]] std::string subject_of(const io::Key& key);
 /// A refusal of a key's value, as the configuration's reader words it, in a line that begins with the key's label: "Ranks: a whole number from 1 to
@@ -63,9 +66,14 @@ class HeldValues : public Part {
 
   /// The value as JSON, of a table the one that all its entries have, or the least and the most: "2 to 3"; "" where the run does not say. `run` may be null.
   [[nodiscard]] const std::string& of(const io::Key& key, const RunModel* run);
+  /// True if the run's value follows from its model (costs.model), and nothing else says it.
+  [[nodiscard]] bool from_model(const io::Key& key, const RunModel* run);
 
  private:
+  void read(const RunModel& run);
+
   std::uint64_t run_ = 0;
+  std::vector<bool> from_model_;    // [id of a key]
   std::vector<std::string> texts_;  // [id of a key]
 };
 
