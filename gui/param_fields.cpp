@@ -151,6 +151,7 @@ class StageTable {
     for (const std::string& element : elements_) numbers_.push_back(number_of(element));
     if (!numbers_.empty()) most_ = *std::ranges::max_element(numbers_);
     unit_ = look_of(ui, key).unit;
+    if (unit_ == "units") unit_ = "unit";
   }
 
   /// A head, and a row for each stage; only rows in view are drawn.
@@ -314,6 +315,8 @@ bool applies(const io::Key& key, const std::string& schedule) {
 std::string help_of(const io::Key& key, const RunModel* run) {
   std::string help = fmt::format("{}: {}", key.path, key.help);
   if (!key.unit.empty()) help += fmt::format("\nunit: {}{}", key.unit, literal_hint(key));
+  if (const Dialects* words = dialects_of(key))
+    help += fmt::format("\nPyTorch: {}\nMegatron: {}", words->torch, words->megatron);
   if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
   if ((key.type == io::KeyType::Count || key.type == io::KeyType::GroupSize) && key.maximum > 0)
     help += fmt::format("\na whole number from {}", key.minimum);

@@ -1,5 +1,7 @@
 #include "gui/skin.hpp"
 
+#include <cmath>
+
 #include "gui/model/draw/chart_list.hpp"
 #include "sim/draw/tokens.hpp"
 
@@ -25,13 +27,21 @@ draw::Colour to_colour(Rgba rgba) {
 
 }  // namespace
 
-Rgba legible(const Skin& skin, Rgba colour, Rgba ground) {
+Rgba legible(Rgba colour, Rgba ground) {
   constexpr double kLegible = 4.5;
-  const draw::Colour text = to_colour(skin.text);
-  draw::Colour out = to_colour(colour);
-  for (int tenths = 0; tenths <= 10; ++tenths) {
-    out = draw::blend(to_colour(colour), text, tenths / 10.0);
-    if (draw::contrast(out, to_colour(ground)) >= kLegible) break;
+  constexpr double kMostPower = 24;
+  const draw::Colour on = to_colour(ground);
+  const bool darker = draw::contrast(on, {0, 0, 0}) > draw::contrast(on, {255, 255, 255});
+  const draw::Colour from = to_colour(colour);
+  draw::Colour out = from;
+  // A power of each part keeps the hue and makes it stronger.
+  for (double power = 1; power <= kMostPower && draw::contrast(out, on) < kLegible; power += 0.25) {
+    const auto part = [&](std::uint8_t value) {
+      const double share = value / 255.0;
+      const double changed = darker ? std::pow(share, power) : 1 - std::pow(1 - share, power);
+      return static_cast<std::uint8_t>(std::lround(255 * changed));
+    };
+    out = {part(from.red), part(from.green), part(from.blue)};
   }
   return to_rgba(out);
 }
@@ -54,7 +64,7 @@ Skin make_skin(bool dark, float scale) {
   skin.grid = ink.grid;
   skin.text = ink.text;
   skin.muted = ink.muted;
-  skin.faint = legible(skin, to_rgba(tokens.faint), skin.panel);
+  skin.faint = legible(to_rgba(tokens.faint), skin.panel);
   skin.accent = ink.accent;
   skin.critical = ink.critical;
   skin.problem = to_rgba(tokens.bad);

@@ -42,8 +42,8 @@ struct Skin {
 [[nodiscard]] Skin make_skin(bool dark, float scale);
 /// Opaque.
 [[nodiscard]] Rgba to_rgba(draw::Colour colour);
-/// The colour, nearer to the skin's text where its contrast with `ground` would be below 4.5 : 1.
-[[nodiscard]] Rgba legible(const Skin& skin, Rgba colour, Rgba ground);
+/// The colour, darker on a light ground and lighter on a dark one where its contrast would be below 4.5 : 1.
+[[nodiscard]] Rgba legible(Rgba colour, Rgba ground);
 /// The colour with an alpha of 0 .. 255.
 [[nodiscard]] Rgba with_alpha(Rgba colour, unsigned alpha);
 

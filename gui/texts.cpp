@@ -58,6 +58,24 @@ void put_text(ImDrawList& draw, ImVec2 at, Rgba colour, std::string_view text) {
   put_text(draw, ImGui::GetFont(), at, colour, text);
 }
 
+std::string with_thin_spaces(std::string_view text) {
+  constexpr std::string_view kThin = "\xe2\x80\x89";
+  constexpr std::size_t kDigits = 4;  // that count
+  std::size_t end = 0;
+  std::string digits;
+  while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == ','))
+    if (const char c = text[end++]; c != ',') digits += c;
+  if (digits.size() < kDigits) return std::string(text);
+  if (end + 1 < text.size() && text[end] == '.')
+    for (++end; end < text.size() && text[end] >= '0' && text[end] <= '9';) ++end;
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += kThin;
+    out += digits[i];
+  }
+  return out.append(text.substr(end));
+}
+
 void note_text(std::string_view text) {
   const ImVec2 from = ImGui::GetItemRectMin();
   const ImVec2 to = ImGui::GetItemRectMax();

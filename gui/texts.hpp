@@ -18,6 +18,10 @@ namespace pipeloom::gui {
 void put_text(ImDrawList& draw, ImFont* font, ImVec2 at, Rgba colour, std::string_view text);
 /// The same in the font in use.
 void put_text(ImDrawList& draw, ImVec2 at, Rgba colour, std::string_view text);
+/// A number with its unit as people read it: thin spaces between thousands, and no decimals from 1000 on. "13821.0 units" -> "13 821 units",
+/// "383,007 tokens/s" -> "383 007 tokens/s".
+[[nodiscard]] std::string with_thin_spaces(std::string_view text);
+
 /// Notes the place of the text that was drawn last as an item.
 void note_text(std::string_view text);
 /// Notes the places of the labels of the timelines.

@@ -107,7 +107,7 @@ bool explanation_is_due() {
   Rest& now = rest();
   if (now.shown || std::chrono::duration<double>(Clock::now() - now.since).count() < kPointerRest)
     return false;
-  now.seconds = kPointerRest;
+  now.shown = true;  // once: the item may be gone
   return true;
 }
 

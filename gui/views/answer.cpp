@@ -36,20 +36,23 @@ struct Note {
   Rgba colour = 0;
 };
 
-/// The widths of the cells: they grow with their words and do not shrink, so that no digit moves what is beside it.
+/// The widths of the cells: while the same number of runs is on screen they grow with their words and do not shrink, so that no digit moves what is
+/// beside it.
 class CardWidths final : public Part {
  public:
   explicit CardWidths(Session&) {}
 
-  float of(const std::string& id, float words, float scale) {
-    if (scale != scale_) widths_.clear();
+  float of(const std::string& id, float words, float scale, std::size_t runs) {
+    if (scale != scale_ || runs != runs_) widths_.clear();
     scale_ = scale;
+    runs_ = runs;
     float& width = widths_[id];
     return width = std::max(width, words);
   }
 
  private:
   float scale_ = 0;
+  std::size_t runs_ = 0;
   std::map<std::string, float> widths_;
 };
 
@@ -73,7 +76,7 @@ class Bar {
         std::max({width(ui_.skin.small, label), width(ui_.skin.small, below),
                   value_width + (note.text.empty() ? 0 : 6 * scale + width(ui_.skin.small, note.text))});
     left_ = x_ + kPad * scale;
-    inner_ = ui_.session.part<CardWidths>().of(id, words, scale);
+    inner_ = ui_.session.part<CardWidths>().of(id, words, scale, ui_.session.runs.size());
     text(ui_.skin.small, left_, kLabelTop, ui_.skin.muted, label);
     text(ui_.skin.large, left_, kValueTop, ui_.skin.text, value);
     // On the baseline of the number.
@@ -147,9 +150,10 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{} against {}", change_text(*change), model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
-  const std::string rate = run.tokens_per_s ? study::rate_text(*run.tokens_per_s) + " tokens/s" : "";
+  const std::string rate =
+      run.tokens_per_s ? with_thin_spaces(study::rate_text(*run.tokens_per_s) + " tokens/s") : "";
   const char* const what = run.hangs ? "Deadlock at" : run.cut ? "Recorded" : "Step time";
-  bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note, rate,
+  bar.cell("step", what, with_thin_spaces(study::time_with_unit(run.step_time, run.unit)), note, rate,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
   if (run.tokens_per_s) bar.below(ui.skin.muted, rate);
 }
@@ -178,9 +182,8 @@ void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const double to = from + run.shares[i];
     if (to > from)
-      bar.strip(
-          from, to,
-          legible(ui.skin, to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i))), ui.skin.panel));
+      bar.strip(from, to,
+                legible(to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i))), ui.skin.panel));
     from = to;
   }
 }
@@ -201,7 +204,8 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
       "gap", "From optimal", percent_text(*run.gap),
-      {*run.gap <= 0 ? "(proven)" : "bound " + study::time_with_unit(run.lower_bound, run.unit),
+      {*run.gap <= 0 ? "(proven)"
+                     : "bound " + with_thin_spaces(study::time_with_unit(run.lower_bound, run.unit)),
        ui.skin.muted},
       "",
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "

@@ -91,7 +91,7 @@ std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column c
     case Column::Chunks:
       return row.refusal.empty() ? std::to_string(row.chunks) : "";
     case Column::Step:
-      return line.step;
+      return with_thin_spaces(line.step);
     case Column::Change:
       return line.change;
     case Column::Bubble:

@@ -327,12 +327,10 @@ void ChartListBuilder::add_hits(const Box& inner) {
           layout_.minimap_x_of(static_cast<double>(block.run->timeline.start[(*found)[i]])) - inner.x0;
       if (x >= 0 && x < inner.width()) columns[static_cast<std::size_t>(x)] = true;
     }
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      if (columns[i])
-        quad(list_.front,
-             {inner.x0 + static_cast<double>(i), inner.y1 - 5 * scale_,
-              inner.x0 + static_cast<double>(i) + std::max(1.0, scale_), inner.y1},
-             ink_.accent);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const double x = inner.x0 + static_cast<double>(i);
+      if (columns[i]) quad(list_.front, {x, inner.y1 - 6 * scale_, x + 2 * scale_, inner.y1}, ink_.text);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -106,6 +107,25 @@ constexpr ParamRow kRows[] = {{"ranks", "Ranks p", true},
                               {"memory.limit_bytes", "Limit", true},
                               {"step.count", "Steps"},
                               {"step.rule", "End of step"}};
+
+constexpr Dialects kDialects[] = {
+    {"ranks", "parallelism.pipeline_parallel_degree", "--pipeline-model-parallel-size"},
+    {"microbatches", "n_microbatches of a schedule",
+     "--global-batch-size / (--micro-batch-size x data-parallel size)"},
+    {"chunks", "stages of a rank", "virtual pipeline size"},
+    {"costs.forward", "F, forward_one_chunk", "forward step"},
+    {"costs.backward", "B, full backward", "backward step"},
+    {"costs.backward_input", "I, backward of the input", "dgrad"},
+    {"costs.backward_weight", "W, backward of the weights", "wgrad"},
+    {"costs.tp", "parallelism.tensor_parallel_degree", "--tensor-model-parallel-size"},
+    {"costs.cp", "parallelism.context_parallel_degree", "--context-parallel-size"},
+    {"costs.ep", "parallelism.expert_parallel_degree", "--expert-model-parallel-size"},
+    {"costs.dp", "parallelism.data_parallel_replicate_degree x data_parallel_shard_degree",
+     "data-parallel size: all ranks / (TP x PP x CP)"},
+    {"costs.seq", "training.seq_len", "--seq-length"},
+    {"costs.micro_batch", "parallelism.pipeline_parallel_microbatch_size", "--micro-batch-size"},
+    {"costs.global_batch", "training.global_batch_size", "--global-batch-size"},
+    {"costs.sequence_parallel", "on with tensor_parallel_degree", "--sequence-parallel"}};
 
 const ParamRow* row_of(const io::Key& key) {
   for (const ParamRow& row : kRows)
@@ -309,6 +329,11 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);
   return split_unit(short_bytes_text(bytes));
+}
+
+const Dialects* dialects_of(const io::Key& key) {
+  const auto* const found = std::ranges::find(kDialects, key.path, &Dialects::path);
+  return found == std::end(kDialects) ? nullptr : found;
 }
 
 std::string summary_of_table(std::string_view text) {

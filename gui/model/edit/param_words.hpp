@@ -33,6 +33,13 @@ struct ParamGroupRow {
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
 /// "Microbatches m", "Forward (F)": the head of the group says the rest.
 [[nodiscard]] std::string label_of(const io::Key& key);
+/// The key in the frameworks' words; null for keys that they have no word for.
+struct Dialects {
+  std::string_view path;
+  std::string_view torch;     ///< torchtitan's, else PyTorch's
+  std::string_view megatron;  ///< Megatron-core's
+};
+[[nodiscard]] const Dialects* dialects_of(const io::Key& key);
 /// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
 

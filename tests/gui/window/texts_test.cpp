@@ -51,4 +51,12 @@ TEST_CASE("texts that lie over each other are found, neighbours are not") {
         }).empty());
 }
 
+TEST_CASE("thousands have thin spaces, and no decimals") {
+  CHECK(with_thin_spaces("13821.0 units") == "13\u2009821 units");
+  CHECK(with_thin_spaces("383,007 tokens/s") == "383\u2009007 tokens/s");
+  CHECK(with_thin_spaces("985.9 ms") == "985.9 ms");
+  CHECK(with_thin_spaces("1,234,567") == "1\u2009234\u2009567");
+  CHECK(with_thin_spaces("") == "");
+}
+
 }  // namespace texts_test
