@@ -117,7 +117,7 @@ void draw_search(Ui& ui) {
       wrong ? std::string_view(search.error())
             : "type stage mb rank chunk slice step, dur start end slack, critical group, 3F1; or, not, ( ).\n"
               "mb:0-3,7  dur>2ms  -type:F.  Enter: next, Shift+Enter: previous");
-  ImGui::SetCursorPosY((kBarHeight * scale - ImGui::GetFontSize()) / 2);
+  ImGui::SetCursorPosY(0);  // texts of the bar are in its middle by themselves
   ImGui::TextUnformatted(count.c_str());
   note_item(ui, "search/count");
 }
