@@ -14,6 +14,7 @@
 #include "gui/draw/outdated_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/glide.hpp"
 #include "gui/model/commands/context_menu.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
@@ -225,20 +226,26 @@ void draw_invitation(const Ui& ui, const Box& area, ImDrawList& draw) {
   }
 }
 
+/// The layout of what is drawn: on the way to another view, that is a range between the two.
+void lay_out(Ui& ui, const Box& area, ChartLayout& layout) {
+  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  if (const auto& glide = ui.session.part<Glide>(); !glide.idle()) layout.range = glide.shown();
+}
+
 void ChartView::draw(Ui& ui) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size = ImGui::GetContentRegionAvail();
   const Box area{at.x, at.y, at.x + std::max(size.x, 1.0F), at.y + std::max(size.y, 1.0F)};
   measure_fonts(ui.skin);
   ChartLayout& layout = ui.session.part<ChartPart>().layout;
-  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  lay_out(ui, area, layout);
   ImGui::InvisibleButton("chart", ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
                              ImGuiButtonFlags_MouseButtonMiddle);
   note_item(ui, "chart");
   take_pointer(ui, layout);
   // The chart shows the pointer's changes at once; later code asks for the layout that is on screen.
-  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  lay_out(ui, area, layout);
   build_chart_list(ui.session, layout, fonts_, list_);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ui.skin.background);
