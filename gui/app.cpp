@@ -17,6 +17,8 @@
 #include "gui/platform/tab_order.hpp"
 #include "gui/script_parts.hpp"
 #include "gui/script_runner.hpp"
+#include "gui/texts.hpp"
+#include "gui/widgets.hpp"
 #include "study/run/input.hpp"
 
 namespace pipeloom::gui {
@@ -246,6 +248,7 @@ void App::draw() {
   begin_tab_order();
   ui_.typing = ImGui::GetIO().WantTextInput;
   items_.begin_frame();
+  begin_texts(items_.recording());
   draw_layout(ui_);
   ImGui::Render();
   times_.add(1e3 * (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start));
@@ -297,7 +300,7 @@ void App::run(const std::function<void()>& tell_state) {
     // A caret blinks only while a text is typed; nothing else moves by itself.
     platform_->collect(input_, wants_frame() ? 0 : asked ? kUntilIdle : kRest);
     take_close_request();
-    const bool changed = !wants_frame() && session_->update();
+    const bool changed = !wants_frame() && (session_->update() || explanation_is_due());
     if (changed) settling_ = kSettlingFrames;
     if (wants_frame()) {
       frame();
@@ -321,6 +324,7 @@ std::string dump_state(App& app) {
   window.typing = app.ui().typing;
   window.input_waits = !app.input().empty();
   for (const auto& [id, rect] : app.ui().items.all()) window.items[id] = {rect.x0, rect.y0, rect.x1, rect.y1};
+  window.overlaps = overlapping_texts();
   window.frame_count = app.times().count();
   window.cpu_ms_p95 = app.times().p95();
   window.cpu_ms_max = app.times().max();

@@ -8,6 +8,7 @@
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "sim/base/number_text.hpp"
 
@@ -40,8 +41,8 @@ void draw_cause_row(Ui& ui, std::string_view items, const RootLine& line, std::s
   const float room = ImGui::CalcTextSize(numbers.c_str()).x;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const std::string name = fitted(line.text, width - room - 3 * kBarRoom * scale);
-  list.AddText(at, ui.skin.text, name.c_str());
-  list.AddText(ImVec2(at.x + width - room, at.y), ui.skin.muted, numbers.c_str());
+  put_text(list, at, ui.skin.text, name);
+  put_text(list, ImVec2(at.x + width - room, at.y), ui.skin.muted, numbers);
   const float top = at.y + ImGui::GetTextLineHeight() + scale;
   const float part = most > 0 ? static_cast<float>(line.share / most) : 0;
   list.AddRectFilled(ImVec2(at.x, top), ImVec2(at.x + width * part, top + 2 * scale), ui.skin.accent);

@@ -11,6 +11,7 @@
 
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/panels/problems.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {
@@ -100,8 +101,8 @@ void draw_title(Ui& ui, const View& view, float width) {
   if (ImGui::InvisibleButton("title", ImVec2(std::max(width - close, 1.0F), close))) folded = folded == 0;
   note_item(ui, "panel/" + id + "/title");
   explain(folded != 0 ? "Unfold" : "Fold");
-  ImGui::GetWindowDrawList()->AddText(ImVec2(at.x + pad, at.y + (close - ImGui::GetFontSize()) / 2),
-                                      ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, view.title);
+  put_text(*ImGui::GetWindowDrawList(), ImVec2(at.x + pad, at.y + (close - ImGui::GetFontSize()) / 2),
+           ImGui::IsItemHovered() ? ui.skin.text : ui.skin.muted, view.title);
   close_button(ui, view, at.x + width - close, at.y, close);
 }
 
@@ -237,10 +238,9 @@ class Tabs {
     const bool front = &view == front_;
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     const float left = area_.x + x_ + pad_;
-    draw.AddText(font_, font_->FontSize, ImVec2(left, area_.y + (height - size.y) / 2),
-                 front || ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted, view.title);
-    draw.AddText(font_, font_->FontSize, ImVec2(left + size.x, area_.y + (height - size.y) / 2),
-                 ui_.skin.problem, count.c_str());
+    put_text(draw, font_, ImVec2(left, area_.y + (height - size.y) / 2),
+             front || ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted, view.title);
+    put_text(draw, font_, ImVec2(left + size.x, area_.y + (height - size.y) / 2), ui_.skin.problem, count);
     if (front)
       draw.AddRectFilled(ImVec2(left, area_.y + height - 2 * scale), ImVec2(left + size.x, area_.y + height),
                          ui_.skin.accent);

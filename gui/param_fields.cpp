@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <map>
 #include <vector>
 
 #include "gui/model/edit/param_words.hpp"
@@ -26,6 +25,8 @@ constexpr float kFieldShare = 0.46F;
 constexpr float kSign = 16;
 /// Room below a field for its knob, or for the reason why its value is refused, at scale 1.
 constexpr float kBelowField = 13;
+/// The column of stages' numbers in a table, at scale 1.
+constexpr float kStageColumn = 48;
 
 ConfigModel& config(Ui& ui) {
   return ui.session.part<ConfigModel>();
@@ -43,16 +44,37 @@ std::string field_id(const io::Key& key) {
   return "params/" + std::string(key.path);
 }
 
-/// The look of a key's field: the value that is set, else in the quieter colour the value that the run has, else the default.
+/// An array per stage, and no single value.
+bool is_table(const std::string& value) {
+  return value.starts_with('[');
+}
+
+/// The default of a key as a value; "default" where it is a rule in words.
+std::string default_word(const io::Key& key) {
+  const std::string text(key.default_text);
+  return text.find(' ') == std::string::npos ? text : "default";
+}
+
+/// A number that was not typed, with the four digits that count; counts and words as they are.
+std::string four_digits(std::string text) {
+  const auto number = text.find('.') == std::string::npos ? std::nullopt : number_in<double>(text);
+  const std::string shorter = number ? fmt::format("{:.4g}", *number) : text;
+  return shorter.size() < text.size() ? shorter : text;
+}
+
+/// The look of a key's field: the value that is set, of a table the least and the most, else in the quieter colour the value that the run has, else
+/// the default.
 FieldLook look_of(Ui& ui, const io::Key& key) {
   const std::string set = config(ui).value(std::string(key.path));
   const RunModel* run = live_run(ui.session);
-  std::string value = set;
+  const bool of_stages = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
+  std::string value = of_stages && is_table(set) ? summary_of_table(set) : set;
   if (value.empty()) value = ui.session.part<HeldValues>().of(key, run);
-  if (value.empty()) value = key.default_text;
+  if (value.empty()) value = set.empty() ? default_word(key) : set;
   std::string unit = config(ui).value("costs.time_unit");
   if (unit.empty()) unit = ui.session.part<HeldValues>().of(*io::find_config_key("costs.time_unit"), run);
   ShownValue shown = shown_of(key, value, unit.empty() ? "unit" : unit);
+  if (set.empty()) shown.text = four_digits(std::move(shown.text));
   return {std::move(shown.text), std::move(shown.unit), set.empty(), config(ui).refusal_of(key) != nullptr};
 }
 
@@ -119,46 +141,74 @@ std::string plain(std::string element) {
   return element;
 }
 
-bool is_table(const std::string& value) {
-  return value.starts_with('[');
-}
+/// The values of a key's table, as its rows show them.
+class StageTable {
+ public:
+  StageTable(Ui& ui, const io::Key& key, int stages) : ui_(ui), key_(key), stages_(stages) {
+    elements_ = split(config(ui).value(std::string(key.path)), ',');
+    if (elements_.back().empty()) elements_.pop_back();
+    for (std::string& element : elements_) element = plain(std::move(element));
+    for (const std::string& element : elements_) numbers_.push_back(number_of(element));
+    if (!numbers_.empty()) most_ = *std::ranges::max_element(numbers_);
+    unit_ = look_of(ui, key).unit;
+    if (unit_ == "units") unit_ = "unit";
+  }
 
-/// One entry of the array `elements`, which the model keeps as one value.
-void draw_cell(Ui& ui, const io::Key& key, const std::vector<std::string>& elements, int stage) {
-  static std::map<std::string, std::string> typing;
-  const auto at = static_cast<std::size_t>(stage);
-  const std::string path = fmt::format("{}.{}", key.path, stage);
-  const std::string id = "params/" + path;
-  const std::string now = at < elements.size() ? plain(elements[at]) : "";
-  std::string text = typing.contains(id) ? typing[id] : now;
-  const bool finished = text_field(ui, id, text, "", fmt::format("stage {}", stage));
-  if (ImGui::IsItemActive())
-    typing[id] = text;
-  else
-    typing.erase(id);
-  if (finished && !text.empty() && text != now) assign(ui, path, text);
-}
+  /// A head, and a row for each stage; only rows in view are drawn.
+  void draw() {
+    draw_row_text("stage", "value");
+    ImGuiListClipper clipper;
+    clipper.Begin(stages_, ImGui::GetFrameHeightWithSpacing());
+    while (clipper.Step())
+      for (int stage = clipper.DisplayStart; stage < clipper.DisplayEnd; ++stage) draw_row(stage);
+  }
 
-/// One field per stage, four in a row; only rows in view are drawn.
-void draw_cells(Ui& ui, const io::Key& key, int stages) {
-  constexpr int kAcross = 4;
-  const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / kAcross;
-  std::vector<std::string> elements = split(config(ui).value(std::string(key.path)), ',');
-  if (elements.back().empty()) elements.pop_back();
-  ImGuiListClipper clipper;
-  clipper.Begin((stages + kAcross - 1) / kAcross, ImGui::GetFrameHeightWithSpacing());
-  while (clipper.Step())
-    for (int row = clipper.DisplayStart; row < clipper.DisplayEnd; ++row)
-      for (int stage = row * kAcross; stage < std::min(stages, (row + 1) * kAcross); ++stage) {
-        if (stage % kAcross != 0) ImGui::SameLine();
-        ImGui::SetNextItemWidth(width);
-        draw_cell(ui, key, elements, stage);
-      }
-}
+ private:
+  [[nodiscard]] double number_of(const std::string& element) const {
+    return number_in<double>(shown_of(key_, element, "").text).value_or(0);
+  }
+
+  void draw_row_text(const char* stage, const char* value) {
+    const float right = ImGui::GetContentRegionAvail().x;
+    ImGui::PushFont(ui_.skin.small);
+    muted_text(ui_, stage);
+    ImGui::SameLine(right - ImGui::CalcTextSize(value).x - ImGui::GetStyle().FramePadding.x);
+    muted_text(ui_, value);
+    ImGui::PopFont();
+  }
+
+  /// The number of the stage, and its value with a bar across the field: the longest is the largest value's.
+  void draw_row(int stage) {
+    const auto at = static_cast<std::size_t>(stage);
+    const std::string path = fmt::format("{}.{}", key_.path, stage);
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImGui::AlignTextToFramePadding();
+    muted_text(ui_, std::to_string(stage));
+    ImGui::SameLine(kStageColumn * ui_.skin.scale);
+    ImGui::SetNextItemWidth(width - kStageColumn * ui_.skin.scale);
+    const std::string now = at < elements_.size() ? elements_[at] : "";
+    const ShownValue shown = shown_of(key_, now, unit_);
+    const double share = at < numbers_.size() && most_ > 0 ? numbers_[at] / most_ : 0;
+    std::string text = now;
+    const FieldLook look{shown.text, shown.unit, false, false, share};
+    if (value_field(ui_, "params/" + path, text, look,
+                    fmt::format("{} of stage {}", subject_of(key_), stage)) &&
+        !text.empty() && text != now)
+      assign(ui_, path, text);
+  }
+
+  Ui& ui_;
+  const io::Key& key_;
+  int stages_;
+  std::vector<std::string> elements_;
+  std::vector<double> numbers_;
+  double most_ = 0;
+  std::string unit_;
+};
 
 void draw_stage_table(Ui& ui, const io::Key& key, int stages, const std::string& help) {
   draw_text(ui, field_id(key), key, help);
-  if (is_table(config(ui).value(std::string(key.path)))) draw_cells(ui, key, stages);
+  if (is_table(config(ui).value(std::string(key.path)))) StageTable(ui, key, stages).draw();
 }
 
 const schedules::Generator* generator_of(const std::string& schedule) {
@@ -265,6 +315,8 @@ bool applies(const io::Key& key, const std::string& schedule) {
 std::string help_of(const io::Key& key, const RunModel* run) {
   std::string help = fmt::format("{}: {}", key.path, key.help);
   if (!key.unit.empty()) help += fmt::format("\nunit: {}{}", key.unit, literal_hint(key));
+  if (const Dialects* words = dialects_of(key))
+    help += fmt::format("\nPyTorch: {}\nMegatron: {}", words->torch, words->megatron);
   if (!key.choices.empty()) help += fmt::format("\none of: {}", key.choices);
   if ((key.type == io::KeyType::Count || key.type == io::KeyType::GroupSize) && key.maximum > 0)
     help += fmt::format("\na whole number from {}", key.minimum);
@@ -307,6 +359,23 @@ void draw_line_below(Ui& ui, const io::Key& key, const std::string& line, ImVec2
 
 namespace {
 
+/// Says where a value that is not set comes from: "model"; "" where it is the default.
+std::string source_of(Ui& ui, const io::Key& key) {
+  const bool follows = !config(ui).is_set(std::string(key.path)) &&
+                       ui.session.part<HeldValues>().from_model(key, live_run(ui.session));
+  return follows ? "model" : "";
+}
+
+/// Draws it in that room, ending below the field's value.
+void draw_source(Ui& ui, const io::Key& key, const std::string& source, ImVec2 right) {
+  ImGui::PushFont(ui.skin.small);
+  const float x = right.x - ImGui::CalcTextSize(source.c_str()).x - ImGui::GetStyle().FramePadding.x;
+  ImGui::SetCursorScreenPos(ImVec2(x, right.y));
+  muted_text(ui, source);
+  ImGui::PopFont();
+  note_item(ui, field_id(key) + "/source");
+}
+
 /// The letters of a key's label, and the room up to its field: a long label has smaller ones, and a narrower field.
 struct LabelRoom {
   ImFont* font = nullptr;
@@ -344,6 +413,8 @@ void draw_field(Ui& ui, const io::Key& key, int stages) {
   const ImVec2 below(at.x, ImGui::GetCursorScreenPos().y - 3 * ui.skin.scale);
   if (const std::string line = line_below(ui, key); !line.empty()) {
     draw_line_below(ui, key, line, below, width);
+  } else if (const std::string source = source_of(ui, key); !source.empty()) {
+    draw_source(ui, key, source, ImVec2(at.x + width, below.y));
   } else if (end_of_knob(key) != 0) {
     ImGui::SetCursorScreenPos(ImVec2(at.x + left, below.y));
     ImGui::SetNextItemWidth(field);

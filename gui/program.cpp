@@ -69,7 +69,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--palette", options.palette, "default, colour-blind or greyscale")
       ->type_name("default|colour-blind|greyscale");
   app.add_option("--state", options.state,
-                 "Write the state as JSON to this file at the end, - for standard output; a window writes it after SIGUSR1, too")
+                 "Write the state as JSON to this file at the end, - for standard output; a window writes it "
+                 "after SIGUSR1, too")
       ->type_name("FILE");
   app.add_flag("--force", options.force, "Let --state replace an existing file");
   app.add_flag("--no-session", options.no_session, "Neither read nor write saved settings");

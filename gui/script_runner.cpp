@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/chart/glide.hpp"
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/script_parts.hpp"
@@ -81,7 +82,7 @@ void Runner::frame() {
 
 void Runner::settle() {
   do frame();
-  while (!host_.queue.empty());
+  while (!host_.queue.empty() || !host_.session.part<Glide>().idle());
 }
 
 /// Runs frames until nothing is under way and the picture is at rest.

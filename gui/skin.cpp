@@ -1,5 +1,7 @@
 #include "gui/skin.hpp"
 
+#include <cmath>
+
 #include "gui/model/draw/chart_list.hpp"
 #include "sim/draw/tokens.hpp"
 
@@ -14,6 +16,34 @@ constexpr Rgba pack(unsigned red, unsigned green, unsigned blue, unsigned alpha 
 
 Rgba to_rgba(draw::Colour colour) {
   return pack(colour.red, colour.green, colour.blue);
+}
+
+namespace {
+
+draw::Colour to_colour(Rgba rgba) {
+  return {static_cast<std::uint8_t>(rgba & 0xFFU), static_cast<std::uint8_t>(rgba >> 8U & 0xFFU),
+          static_cast<std::uint8_t>(rgba >> 16U & 0xFFU)};
+}
+
+}  // namespace
+
+Rgba legible(Rgba colour, Rgba ground) {
+  constexpr double kLegible = 4.5;
+  constexpr double kMostPower = 24;
+  const draw::Colour on = to_colour(ground);
+  const bool darker = draw::contrast(on, {0, 0, 0}) > draw::contrast(on, {255, 255, 255});
+  const draw::Colour from = to_colour(colour);
+  draw::Colour out = from;
+  // A power of each part keeps the hue and makes it stronger.
+  for (double power = 1; power <= kMostPower && draw::contrast(out, on) < kLegible; power += 0.25) {
+    const auto part = [&](std::uint8_t value) {
+      const double share = value / 255.0;
+      const double changed = darker ? std::pow(share, power) : 1 - std::pow(1 - share, power);
+      return static_cast<std::uint8_t>(std::lround(255 * changed));
+    };
+    out = {part(from.red), part(from.green), part(from.blue)};
+  }
+  return to_rgba(out);
 }
 
 Rgba with_alpha(Rgba colour, unsigned alpha) {
@@ -34,7 +64,7 @@ Skin make_skin(bool dark, float scale) {
   skin.grid = ink.grid;
   skin.text = ink.text;
   skin.muted = ink.muted;
-  skin.faint = to_rgba(tokens.faint);
+  skin.faint = legible(to_rgba(tokens.faint), skin.panel);
   skin.accent = ink.accent;
   skin.critical = ink.critical;
   skin.problem = to_rgba(tokens.bad);

@@ -42,6 +42,8 @@ struct Skin {
 [[nodiscard]] Skin make_skin(bool dark, float scale);
 /// Opaque.
 [[nodiscard]] Rgba to_rgba(draw::Colour colour);
+/// The colour, darker on a light ground and lighter on a dark one where its contrast would be below 4.5 : 1.
+[[nodiscard]] Rgba legible(Rgba colour, Rgba ground);
 /// The colour with an alpha of 0 .. 255.
 [[nodiscard]] Rgba with_alpha(Rgba colour, unsigned alpha);
 

@@ -4,11 +4,14 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <iterator>
 
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/platform/tab_order.hpp"
+#include "gui/texts.hpp"
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::gui {
@@ -50,12 +53,73 @@ void note_item(Ui& ui, std::string_view id) {
   ui.items.add(id, {a.x, a.y, b.x, b.y});
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds that the pointer rests on an item before that is explained.
+constexpr double kPointerRest = 0.5;
+
+/// The item under the pointer, by its corner, and how long the pointer has been there: in frames' time, which scripts make, and by the clock.
+struct Rest {
+  ImVec2 corner{-1, -1};
+  double seconds = 0;
+  Clock::time_point since;
+  bool shown = true;
+};
+
+Rest& rest() {
+  static Rest of_pointer;
+  return of_pointer;
+}
+
+/// Counts the frame; returns true once the item drawn last has been under the pointer long enough.
+bool has_rested() {
+  Rest& now = rest();
+  const ImVec2 corner = ImGui::GetItemRectMin();
+  const ImGuiIO& io = ImGui::GetIO();
+  const bool same = corner.x == now.corner.x && corner.y == now.corner.y;
+  if (!same || io.MouseDelta.x != 0 || io.MouseDelta.y != 0) now = {corner, 0, Clock::now(), false};
+  now.seconds += static_cast<double>(io.DeltaTime);
+  now.shown = now.shown || now.seconds >= kPointerRest;
+  return now.shown;
+}
+
+/// Below the item drawn last, or above it where that has no room.
+ImVec2 beside_item(ImVec2 size) {
+  const float away = 6 * ImGui::GetFontSize() / 14;
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const ImVec2 from = ImGui::GetItemRectMin();
+  const float below = ImGui::GetItemRectMax().y + away;
+  const float y = below + size.y <= display.y ? below : std::max(from.y - away - size.y, 0.0F);
+  return {std::clamp(from.x, 0.0F, std::max(display.x - size.x, 0.0F)), y};
+}
+
+}  // namespace
+
+bool hands_are_busy() {
+  const ImGuiIO& io = ImGui::GetIO();
+  return ImGui::IsAnyMouseDown() || io.WantTextInput ||
+         std::any_of(std::begin(io.KeysDown), std::end(io.KeysDown), [](bool down) { return down; });
+}
+
+bool explanation_is_due() {
+  Rest& now = rest();
+  if (now.shown || std::chrono::duration<double>(Clock::now() - now.since).count() < kPointerRest)
+    return false;
+  now.shown = true;  // once: the item may be gone
+  return true;
+}
+
 void explain(std::string_view text) {
-  // Nothing is explained while a button is held: what is dragged is in sight then.
-  if (text.empty() || ImGui::IsAnyMouseDown() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled))
-    return;
+  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  if (!has_rested() || hands_are_busy()) return;
+  const float wrap = ImGui::GetFontSize() * 28;
+  const ImVec2 padding = ImGui::GetStyle().WindowPadding;
+  const ImVec2 inside = ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap);
+  ImGui::SetNextWindowPos(beside_item({inside.x + 2 * padding.x, inside.y + 2 * padding.y}));
   ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 28);
+  ImGui::PushTextWrapPos(wrap);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();
@@ -196,9 +260,20 @@ void draw_look(const Ui& ui, const FieldLook& look, ImVec2 at, float width) {
   const float right = at.x + width - style.FramePadding.x;
   const float y = at.y + style.FramePadding.y;
   const std::string text = fitted(look.shown, width - 2 * style.FramePadding.x - unit - gap);
-  draw.AddText(ImVec2(right - unit, y), ui.skin.muted, look.unit.c_str());
-  draw.AddText(ImVec2(right - unit - gap - ImGui::CalcTextSize(text.c_str()).x, y),
-               look.muted ? ui.skin.muted : ui.skin.text, text.c_str());
+  put_text(draw, ImVec2(right - unit, y), ui.skin.muted, look.unit);
+  put_text(draw, ImVec2(right - unit - gap - ImGui::CalcTextSize(text.c_str()).x, y),
+           look.muted ? ui.skin.muted : ui.skin.text, text);
+}
+
+/// The ground of a field, with a bar from its left end.
+void draw_bar_across(const Ui& ui, const FieldLook& look, ImVec2 at, float width) {
+  constexpr unsigned kFaintBar = 70;
+  const float round = ImGui::GetStyle().FrameRounding;
+  const float foot = at.y + ImGui::GetFrameHeight();
+  const float end = at.x + width * static_cast<float>(std::clamp(look.bar, 0.0, 1.0));
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  draw.AddRectFilled(at, ImVec2(at.x + width, foot), ui.skin.background, round);
+  draw.AddRectFilled(at, ImVec2(end, foot), with_alpha(ui.skin.accent, kFaintBar), round);
 }
 
 /// Dear ImGui's own field under `label`, its text hidden unless it is being typed. Returns true when it is finished; `text` is then what was typed.
@@ -255,9 +330,12 @@ bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook
                  std::string_view help) {
   const PushedId pushed(id);
   const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::CalcItemWidth();
+  if (look.bar > 0) draw_bar_across(ui, look, at, width);
+  ImGui::PushStyleColor(ImGuiCol_FrameBg, look.bar > 0 ? 0 : ui.skin.background);
   if (look.refused) ImGui::PushStyleColor(ImGuiCol_Border, ui.skin.problem);
-  const bool finished = typed_field(ui, "##text", text, look, at, ImGui::CalcItemWidth());
-  if (look.refused) ImGui::PopStyleColor();
+  const bool finished = typed_field(ui, "##text", text, look, at, width);
+  ImGui::PopStyleColor(look.refused ? 2 : 1);
   finish(ui, id, help);
   return finished;
 }
@@ -439,6 +517,7 @@ void problem_text(const Ui& ui, std::string_view text) {
 void wrapped_text(std::string_view text) {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  note_text(text);
   ImGui::PopTextWrapPos();
 }
 

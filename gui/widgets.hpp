@@ -17,8 +17,13 @@ namespace pipeloom::gui {
 
 /// Notes the rectangle of the widget that was drawn last.
 void note_item(Ui& ui, std::string_view id);
-/// A text on hover, after a short rest of the pointer; "" for none.
+/// A text on hover, beside the item, after half a second of rest of the pointer; "" for none. There is none while a button or a key is held, or a text
+/// is typed.
 void explain(std::string_view text);
+/// True if the pointer has rested on an explained item long enough, and no frame has shown the text: another frame is wanted.
+[[nodiscard]] bool explanation_is_due();
+/// True while a button or a key is held, or a text is typed.
+[[nodiscard]] bool hands_are_busy();
 
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
@@ -46,6 +51,7 @@ struct FieldLook {
   std::string unit;
   bool muted = false;
   bool refused = false;
+  double bar = 0;  ///< the share of the field that a bar under the value fills
 };
 /// text_field() that shows `look` until it has the keyboard; text that is too long is cut in the middle. Returns true when Enter was pressed or the
 /// field left, by Tab or a click, with another text; `text` is the value in use, then the one that was typed.

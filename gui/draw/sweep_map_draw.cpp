@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gui/model/chart/chart_colours.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "sim/kinds.hpp"
 #include "study/plots/sweep_map.hpp"
@@ -100,8 +101,8 @@ std::string cell_text(const SweepScene& scene, std::size_t x, std::size_t y) {
 }  // namespace
 
 void draw_small_text(const Ui& ui, ImVec2 at, Rgba colour, const std::string& text) {
-  const float size = ui.skin.small == nullptr ? ImGui::GetFontSize() : ui.skin.small->FontSize;
-  ImGui::GetWindowDrawList()->AddText(ui.skin.small, size, at, colour, text.c_str());
+  put_text(*ImGui::GetWindowDrawList(), ui.skin.small == nullptr ? ImGui::GetFont() : ui.skin.small, at,
+           colour, text);
 }
 
 ImVec2 small_text_size(const Ui& ui, const std::string& text) {

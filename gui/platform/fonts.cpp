@@ -13,6 +13,7 @@ namespace {
 // Pairs of first and last code point, ended by 0. Static: an atlas reads them when it is built.
 constexpr ImWchar kAllSigns[] = {0x0020, 0x017F,  // Latin with accents
                                  0x0370, 0x03FF,  // Greek
+                                 0x2009, 0x2009,  // thin space
                                  0x2010, 0x2027,  // dashes, quotes, bullets, ellipsis
                                  0x2030, 0x203A,  // per mille, primes, single angle quotes
                                  0x2070, 0x208E,  // superscripts and subscripts
@@ -23,8 +24,8 @@ constexpr ImWchar kAllSigns[] = {0x0020, 0x017F,  // Latin with accents
                                  0x2605, 0x2606,  // stars
                                  0x2713, 0x2717,  // ticks and crosses
                                  0};
-constexpr ImWchar kSmallSigns[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027, 0x2190,
-                                   0x2199, 0x2248, 0x2265, 0x25A0, 0x25CF, 0};
+constexpr ImWchar kSmallSigns[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2009, 0x2009, 0x2010, 0x2027,
+                                   0x2190, 0x2199, 0x2248, 0x2265, 0x25A0, 0x25CF, 0};
 
 /// Dear ImGui counts a face's size from the highest to the lowest of its letters.
 float line_height(const FontFace& face, float pixels) {

@@ -6,11 +6,13 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "study/text/numbers.hpp"
@@ -34,6 +36,26 @@ struct Note {
   Rgba colour = 0;
 };
 
+/// The widths of the cells: while the same number of runs is on screen they grow with their words and do not shrink, so that no digit moves what is
+/// beside it.
+class CardWidths final : public Part {
+ public:
+  explicit CardWidths(Session&) {}
+
+  float of(const std::string& id, float words, float scale, std::size_t runs) {
+    if (scale != scale_ || runs != runs_) widths_.clear();
+    scale_ = scale;
+    runs_ = runs;
+    float& width = widths_[id];
+    return width = std::max(width, words);
+  }
+
+ private:
+  float scale_ = 0;
+  std::size_t runs_ = 0;
+  std::map<std::string, float> widths_;
+};
+
 /// Draws cells from the left to the right.
 class Bar {
  public:
@@ -44,23 +66,23 @@ class Bar {
         size_(ImGui::GetContentRegionAvail()),
         x_(at_.x) {}
 
-  /// Draws a cell; keeps where its number begins and how wide the cell is, so that bars below know their room.
+  /// Draws a cell with room for the words `below`; keeps where its number begins and how wide the cell is, so that bars below know their room.
   /// Returns true if it is clicked.
   bool cell(const char* id, const std::string& label, const std::string& value, const Note& note,
-            const std::string& help) {
+            const std::string& below, const std::string& help) {
     const float scale = ui_.skin.scale;
     const float value_width = width(ui_.skin.large, value);
     const float words =
-        std::max(width(ui_.skin.small, label),
-                 value_width + (note.text.empty() ? 0 : 6 * scale + width(ui_.skin.small, note.text)));
+        std::max({width(ui_.skin.small, label), width(ui_.skin.small, below),
+                  value_width + (note.text.empty() ? 0 : 6 * scale + width(ui_.skin.small, note.text))});
     left_ = x_ + kPad * scale;
-    inner_ = words;
+    inner_ = ui_.session.part<CardWidths>().of(id, words, scale, ui_.session.runs.size());
     text(ui_.skin.small, left_, kLabelTop, ui_.skin.muted, label);
     text(ui_.skin.large, left_, kValueTop, ui_.skin.text, value);
     // On the baseline of the number.
     const float drop = 0.8F * (ui_.skin.large->FontSize - ui_.skin.small->FontSize) / scale;
     text(ui_.skin.small, left_ + value_width + 6 * scale, kValueTop + drop, note.colour, note.text);
-    const float right = left_ + words + kPad * scale;
+    const float right = left_ + inner_ + kPad * scale;
     ImGui::SetCursorScreenPos(ImVec2(x_, at_.y));
     const bool clicked =
         ImGui::InvisibleButton(id, ImVec2(std::max(right - x_, 1.0F), std::max(size_.y, 1.0F)));
@@ -109,8 +131,7 @@ class Bar {
     return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, words.c_str(), words.c_str() + words.size()).x;
   }
   void text(ImFont* font, float x, float top, Rgba colour, const std::string& words) const {
-    draw_.AddText(font, font->FontSize, ImVec2(x, at_.y + top * ui_.skin.scale), colour, words.c_str(),
-                  words.c_str() + words.size());
+    put_text(draw_, font, ImVec2(x, at_.y + top * ui_.skin.scale), colour, words);
   }
   void line(float x) const { draw_.AddLine(ImVec2(x, at_.y), ImVec2(x, at_.y + size_.y), ui_.skin.grid); }
 
@@ -129,10 +150,12 @@ void draw_step(Ui& ui, Bar& bar, const AnswerModel& model) {
   if (const auto change = model.change())
     note = {fmt::format("{} against {}", change_text(*change), model.baseline()),
             *change < 0 ? ui.skin.good : ui.skin.muted};
+  const std::string rate =
+      run.tokens_per_s ? with_thin_spaces(study::rate_text(*run.tokens_per_s) + " tokens/s") : "";
   const char* const what = run.hangs ? "Deadlock at" : run.cut ? "Recorded" : "Step time";
-  bar.cell("step", what, study::time_with_unit(run.step_time, run.unit), note,
+  bar.cell("step", what, with_thin_spaces(study::time_with_unit(run.step_time, run.unit)), note, rate,
            "What one step takes: the makespan with the optimizer, or the period from one step to the next.");
-  if (run.tokens_per_s) bar.below(ui.skin.muted, study::rate_text(*run.tokens_per_s) + " tokens/s");
+  if (run.tokens_per_s) bar.below(ui.skin.muted, rate);
 }
 
 /// Names the largest cause; until the root is found, its phase.
@@ -153,12 +176,14 @@ void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
   for (std::size_t i = 0; i < kIdleCauses; ++i)
     if (run.shares[i] > 0)
       help += fmt::format("\n{}: {} of it", name_of(static_cast<IdleCause>(i)), percent_text(run.shares[i]));
-  if (bar.cell("bubble", "Bubble", percent_text(run.bubble_ratio), note, help) && model.cause())
+  if (bar.cell("bubble", "Bubble", percent_text(run.bubble_ratio), note, "", help) && model.cause())
     run_command(ui.session, "select-cause");
   double from = 0;
   for (std::size_t i = 0; i < kIdleCauses; ++i) {
     const double to = from + run.shares[i];
-    if (to > from) bar.strip(from, to, to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i))));
+    if (to > from)
+      bar.strip(from, to,
+                legible(to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i))), ui.skin.panel));
     from = to;
   }
 }
@@ -166,7 +191,7 @@ void draw_bubble(Ui& ui, Bar& bar, const AnswerModel& model) {
 void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
   const Rgba colour = !peak.limit ? ui.skin.muted : peak.fits() ? ui.skin.good : ui.skin.problem;
   bar.cell("peak", fmt::format("Peak memory, rank {}", peak.rank.value()), peak.held_text,
-           {peak.note, colour},
+           {peak.note, colour}, "",
            "Most that the rank holds at once: of ranks with limits the one that has least left, else the "
            "fullest.");
   if (!peak.limit) return;
@@ -179,8 +204,10 @@ void draw_peak(Ui& ui, Bar& bar, const PeakAnswer& peak) {
 void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
   bar.cell(
       "gap", "From optimal", percent_text(*run.gap),
-      {*run.gap <= 0 ? "(proven)" : "bound " + study::time_with_unit(run.lower_bound, run.unit),
+      {*run.gap <= 0 ? "(proven)"
+                     : "bound " + with_thin_spaces(study::time_with_unit(run.lower_bound, run.unit)),
        ui.skin.muted},
+      "",
       "How much longer the step takes than the lower bound: no order with this placement, these costs and "
       "this memory is faster than that.");
 }
@@ -198,6 +225,18 @@ void draw_outlook(Ui& ui, AnswerModel& model) {
     run_command(ui.session, "show-suggestion");
 }
 
+bool is_live(const Session& session) {
+  return session.active < session.runs.size() && session.runs[session.active].live;
+}
+
+void draw_spare(Ui& ui, const SpareUse& spare) {
+  ImGui::TextUnformatted((spare.text + ":").c_str());
+  note_item(ui, "answer/spare");
+  if (link(ui, "answer/use", "take it",
+           spare.room + ". It takes the place of the configuration under edit; Ctrl+Z brings that back"))
+    run_command(ui.session, "use-spare-memory");
+}
+
 void draw_words(Ui& ui, AnswerModel& model) {
   draw_outlook(ui, model);
   const RunAnswer& run = *model.run();
@@ -209,14 +248,21 @@ void draw_words(Ui& ui, AnswerModel& model) {
       ui.session.show_panel("problems");
   }
   if (run.hangs || run.cut) return;
+  if (!model.why().empty()) {
+    wrapped_text(model.why());
+    note_item(ui, "answer/why");
+    if (link(ui, "answer/explain", "show", "All causes, with what each amounts to"))
+      ui.session.show_panel("explain");
+    return;
+  }
+  if (is_live(ui.session) && model.spare()) draw_spare(ui, *model.spare());
   muted_text(ui, model.run()->bottleneck);
   note_item(ui, "answer/bottleneck");
 }
 
 /// True if the numbers are of other values than the fields show.
 bool is_outdated(Session& session) {
-  const bool live = session.active < session.runs.size() && session.runs[session.active].live;
-  return live && session.part<ConfigModel>().outdated();
+  return is_live(session) && session.part<ConfigModel>().outdated();
 }
 
 }  // namespace

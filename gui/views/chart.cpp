@@ -14,9 +14,12 @@
 #include "gui/draw/outdated_draw.hpp"
 #include "gui/model/chart/chart_part.hpp"
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/chart/glide.hpp"
 #include "gui/model/commands/context_menu.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
+#include "gui/model/panels/sweep_model.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "sim/kinds.hpp"
 
@@ -26,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// A thing that the pointer rests on for this many seconds is explained.
-constexpr double kRest = 0.4;
+constexpr double kRest = 0.5;
 
 /// State of the view that lasts between frames.
 class ChartView final : public Part {
@@ -146,7 +149,7 @@ void ChartView::take_pointer(Ui& ui, const ChartLayout& layout) {
 
 void ChartView::explain_hit(Ui& ui) const {
   const std::optional<Hit>& hit = ui.session.part<PointerPart>().hit;
-  if (!hit || !inside_ || pressed_ || rested_ < kRest || !hit->block) return;
+  if (!hit || !inside_ || hands_are_busy() || rested_ < kRest || !hit->block) return;
   const ChartLayout& layout = ui.session.part<ChartPart>().layout;
   if (*hit->block >= layout.blocks.size()) return;
   const RunModel& run = *layout.blocks[*hit->block].run;
@@ -207,17 +210,26 @@ void ChartView::draw_drag(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
 /// Says what to do where there is nothing to see.
 void draw_invitation(const Ui& ui, const Box& area, ImDrawList& draw) {
   if (!ui.session.runs.empty() || ui.session.jobs.pending() > 0) return;
-  constexpr const char* kLines[] = {"Nothing is open", "Ctrl+O opens a file; so does dropping one here.",
-                                    "Or change a parameter on the left: what it gives is shown."};
+  const bool sweep = !ui.session.part<SweepModel>().file().empty();
+  const char* const lines[] = {sweep ? "No run is open" : "Nothing is open",
+                               sweep ? "A click on a point of the sweep opens it here."
+                                     : "Ctrl+O opens a file; so does dropping one here.",
+                               "Or change a parameter on the left: what it gives is shown."};
   auto y = static_cast<float>((area.y0 + area.y1) / 2);
-  for (const char* line : kLines) {
-    const bool first = line == kLines[0];
+  for (const char* line : lines) {
+    const bool first = line == lines[0];
     ImFont* font = first ? ui.skin.strong : ui.skin.font;
     const float width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, line).x;
     const auto x = static_cast<float>((area.x0 + area.x1) / 2) - width / 2;
-    draw.AddText(font, font->FontSize, ImVec2(x, y), first ? ui.skin.text : ui.skin.muted, line);
+    put_text(draw, font, ImVec2(x, y), first ? ui.skin.text : ui.skin.muted, line);
     y += 1.5F * font->FontSize;
   }
+}
+
+/// The layout of what is drawn: on the way to another view, that is a range between the two.
+void lay_out(Ui& ui, const Box& area, ChartLayout& layout) {
+  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  if (const auto& glide = ui.session.part<Glide>(); !glide.idle()) layout.range = glide.shown();
 }
 
 void ChartView::draw(Ui& ui) {
@@ -226,19 +238,20 @@ void ChartView::draw(Ui& ui) {
   const Box area{at.x, at.y, at.x + std::max(size.x, 1.0F), at.y + std::max(size.y, 1.0F)};
   measure_fonts(ui.skin);
   ChartLayout& layout = ui.session.part<ChartPart>().layout;
-  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  lay_out(ui, area, layout);
   ImGui::InvisibleButton("chart", ImVec2(std::max(size.x, 1.0F), std::max(size.y, 1.0F)),
                          ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
                              ImGuiButtonFlags_MouseButtonMiddle);
   note_item(ui, "chart");
   take_pointer(ui, layout);
   // The chart shows the pointer's changes at once; later code asks for the layout that is on screen.
-  lay_out_chart(ui.session, area, ui.skin.scale, layout);
+  lay_out(ui, area, layout);
   build_chart_list(ui.session, layout, fonts_, list_);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, ImVec2(at.x + size.x, at.y + size.y), ui.skin.background);
   draw_chart_list(list_, layout.plot, {ui.skin.small, ui.skin.font, ui.skin.strong}, ui.platform, textures_,
                   draw);
+  note_labels(draw, list_, fonts_);
   draw_drag(ui, layout, draw);
   draw_what_if(ui, layout, draw);
   draw_refused_edit(ui, layout, draw);

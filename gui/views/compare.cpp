@@ -10,6 +10,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/panels/compare_model.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "sim/draw/palette.hpp"
 #include "sim/memory.hpp"
@@ -95,8 +96,7 @@ void draw_cause_bar(Ui& ui, const study::CauseTotals& causes, TickSum most) {
                                               to_rgba(draw::idle_colour(theme, cause)));
     const std::string_view name = name_of(cause);
     if (ImGui::CalcTextSize(name.data(), name.data() + name.size()).x + 6 < part)
-      ImGui::GetWindowDrawList()->AddText(ImVec2(x + 3, at.y), ui.skin.text, name.data(),
-                                          name.data() + name.size());
+      put_text(*ImGui::GetWindowDrawList(), ImVec2(x + 3, at.y), ui.skin.text, name);
     x += part;
     help += fmt::format("{}{}: {}", help.empty() ? "" : "\n", name,
                         percent_text(share_of(ticks, causes.total.total())));

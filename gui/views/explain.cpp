@@ -114,7 +114,8 @@ void explanation(Ui& ui) {
   note_item(ui, "explain/headline");
   if (model.rows().empty()) return muted_text(ui, "No difference to explain.");
   draw_causes(ui, model);
-  for (const std::string& line : study::explain::lines_below(*model.explanation())) muted_text(ui, line);
+  for (const std::string& line : study::explain::plain_lines_below(*model.explanation()))
+    muted_text(ui, line);
   for (const std::string& line : model.explanation()->warnings) muted_text(ui, line);
 }
 

@@ -222,7 +222,9 @@ class PictureDraw {
                     ui_.skin.memory_limit);
     const std::string word = "limit";
     const float width = small_text_size(ui_, word).x;
-    const float left = std::min(x - width / 2, plot_.at.x + plot_.size.x - width);
+    // Beside the title of the other axis, which is at the left of the same line.
+    const float title = plot_.at.x + small_text_size(ui_, picture_.up_title()).x + 8 * ui_.skin.scale;
+    const float left = std::max(std::min(x - width / 2, plot_.at.x + plot_.size.x - width), title);
     draw_small_text(ui_, ImVec2(left, plot_.at.y - line_height()), ui_.skin.problem, word);
     take({x, plot_.at.y}, {x, plot_.at.y + plot_.size.y});
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui::views {
@@ -65,7 +66,7 @@ void draw_entry(Ui& ui, PaletteModel& model, std::size_t i) {
   const std::string right = entry.keys.empty() ? entry.group : entry.keys;
   const bool clicked = selectable(ui, "palette/entry/" + std::to_string(i), label.c_str(), chosen, false);
   const float x = at.x + width - ImGui::CalcTextSize(right.c_str()).x;
-  ImGui::GetWindowDrawList()->AddText(ImVec2(x, at.y), ui.skin.muted, right.c_str());
+  put_text(*ImGui::GetWindowDrawList(), ImVec2(x, at.y), ui.skin.muted, right);
   if (clicked) model.run(ui.session, i);
 }
 

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/param_words.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/palette.hpp"
 #include "gui/param_fields.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
 
@@ -69,8 +71,9 @@ class Group {
       if (key.type == io::KeyType::Object || key.path == "schedule" || group_of(key) != row.group ||
           !is_there(key, schedule))
         continue;
-      const bool shown =
-          is_main(key, kinds_) || (config.is_set(std::string(key.path)) && !is_told_elsewhere(key));
+      const bool holds =
+          config.is_set(std::string(key.path)) || ui.session.part<HeldValues>().from_model(key, run);
+      const bool shown = is_main(key, kinds_) || (holds && !is_told_elsewhere(key));
       (shown ? shown_ : folded_).push_back(&key);
     }
   }
@@ -105,7 +108,10 @@ class Group {
   /// "Costs, per rank": the head names the unit that the numbers are per, where the group has rows of it.
   [[nodiscard]] std::string head() const {
     const bool counted = row_.group == ParamGroup::Costs || row_.group == ParamGroup::Memory;
-    return std::string(row_.head) + (counted ? ", per " + told() : "");
+    const std::string per = counted ? told() : "";
+    // A default in words is known once there is a run.
+    const bool known = !per.empty() && per.find(' ') == std::string::npos;
+    return std::string(row_.head) + (known ? ", per " + per : "");
   }
 
   [[nodiscard]] std::string folded_text() const {
@@ -142,13 +148,13 @@ class Group {
     const Rgba ink = !right.empty() && ImGui::IsItemHovered() ? ui_.skin.text : ui_.skin.muted;
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     const float y = at.y + ImGui::GetStyle().FramePadding.y;
-    draw.AddText(ImVec2(at.x, y), ink, head().c_str());
+    put_text(draw, ImVec2(at.x, y), ink, head());
     if (right.empty()) return false;
     if (pressed) open = open == 0 ? 1 : 0;
     const float wedge = at.x + width - icon_width() / 2;
     draw_icon(open != 0 ? Icon::Down : Icon::Right, ImVec2(wedge, at.y + ImGui::GetFrameHeight() / 2), ink);
     const float end = wedge - icon_width() / 2 - 6 * scale;
-    draw.AddText(ImVec2(end - ImGui::CalcTextSize(right.c_str()).x, y), ink, right.c_str());
+    put_text(draw, ImVec2(end - ImGui::CalcTextSize(right.c_str()).x, y), ink, right);
     return open != 0;
   }
 
@@ -268,6 +274,27 @@ float height_of_buttons(const Ui& ui) {
   return static_cast<float>(lines) * ImGui::GetFrameHeightWithSpacing() + 4 * ui.skin.scale;
 }
 
+/// The first line: which run the fields are of, with its colour on the chart.
+void draw_edited(Ui& ui, const ConfigModel& config) {
+  const std::vector<OpenRun>& runs = ui.session.runs;
+  const auto live = std::ranges::find_if(runs, &OpenRun::live);
+  const float scale = ui.skin.scale;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 middle(at.x + 4 * scale, at.y + ImGui::GetTextLineHeight() / 2);
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  if (live == runs.end())
+    draw.AddCircle(middle, 4 * scale, ui.skin.muted, 16, scale);
+  else
+    draw.AddCircleFilled(middle, 4 * scale,
+                         to_rgba(run_colour(ui.session, static_cast<std::size_t>(live - runs.begin()))), 16);
+  ImGui::SetCursorScreenPos(ImVec2(at.x + 14 * scale, at.y));
+  const std::string text = (live == runs.end() ? "Not on screen: " : "Editing: ") + config.name();
+  const std::string shown = fitted(text, ImGui::GetContentRegionAvail().x);
+  ImGui::TextUnformatted(shown.c_str());
+  note_item(ui, "params/edited");
+  explain(live == runs.end() ? "What a number that is changed here gives is stacked below" : text);
+}
+
 void draw_groups(Ui& ui, ConfigModel& config) {
   const int stages = stages_of(ui.session);
   draw_schedule(ui, config);
@@ -283,6 +310,7 @@ void draw_groups(Ui& ui, ConfigModel& config) {
 
 void params(Ui& ui) {
   auto& config = ui.session.part<ConfigModel>();
+  draw_edited(ui, config);
   const float buttons = height_of_buttons(ui);
   const float room = std::max(ImGui::GetContentRegionAvail().y - buttons, 1.0F);
   if (ImGui::BeginChild("groups", ImVec2(0, room))) draw_groups(ui, config);

@@ -8,12 +8,14 @@
 #include <cfloat>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <pipeloom/error.hpp>
 #include "gui/model/chart/chart_colours.hpp"
 #include "gui/model/commands/context_menu.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
 #include "study/text/numbers.hpp"
@@ -89,7 +91,7 @@ std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column c
     case Column::Chunks:
       return row.refusal.empty() ? std::to_string(row.chunks) : "";
     case Column::Step:
-      return line.step;
+      return with_thin_spaces(line.step);
     case Column::Change:
       return line.change;
     case Column::Bubble:
@@ -126,6 +128,34 @@ std::string registered(const std::string& schedule) {
   }
 }
 
+const std::vector<std::string>& registered_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const schedules::Generator& generator : schedules::all()) all.push_back(generator.name);
+    return all;
+  }();
+  return names;
+}
+
+/// The widths of columns under one set of heads: they grow with rows that arrive, and do not shrink.
+class ColumnWidths final : public Part {
+ public:
+  explicit ColumnWidths(Session&) {}
+
+  /// Makes `widths` as large as they ever were under these heads.
+  void keep(std::array<float, kHeads.size()>& widths, const std::string& heads, float scale) {
+    if (heads != heads_ || scale != scale_) kept_ = {};
+    heads_ = heads;
+    scale_ = scale;
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = kept_[i] = std::max(kept_[i], widths[i]);
+  }
+
+ private:
+  std::string heads_;
+  float scale_ = 0;
+  std::array<float, kHeads.size()> kept_ = {};
+};
+
 /// The table of one frame: columns as wide as their content, bars as long as there is room for.
 class Table {
  public:
@@ -133,7 +163,8 @@ class Table {
       : ui_(ui),
         table_(table),
         scale_(ui.skin.scale),
-        current_(registered(ui.session.part<ConfigModel>().value("schedule"))) {}
+        current_(registered(ui.session.part<ConfigModel>().value("schedule"))),
+        common_refusal_(table.common_refusal()) {}
 
   void draw() {
     measure();
@@ -156,14 +187,24 @@ class Table {
   void measure() {
     for (const Head& head : kHeads) {
       float& width = widths_[index(head.column)];
-      width = width_of(ui_.skin.small, head_text(table_, head.column)) +
-              (table_.sorted_by() == head.column ? 12 * scale_ : 0);
+      // The sign of the sorting has room in every head.
+      width = width_of(ui_.skin.small, head_text(table_, head.column)) + 12 * scale_;
       for (const ScheduleLine& line : table_.lines())
         width =
             std::max(width, width_of(ui_.skin.font, cell_text(table_.rows()[line.row], line, head.column) +
                                                         doubt(table_.rows()[line.row], head.column)));
     }
+    for (const std::string& name : registered_names())
+      widths_[index(Column::Name)] = std::max(widths_[index(Column::Name)], width_of(ui_.skin.font, name));
+    ui_.session.part<ColumnWidths>().keep(widths_, heads_text(), scale_);
     share_room();
+  }
+
+  /// The texts of all heads: columns are sized anew with them.
+  [[nodiscard]] std::string heads_text() const {
+    std::string text;
+    for (const Head& head : kHeads) text += head_text(table_, head.column) + '\n';
+    return text;
   }
 
   /// Gives room that is left over to the bars, and takes missing room from the names.
@@ -224,9 +265,8 @@ class Table {
     const float x = head.right ? at.x + room - width_of(ui_.skin.small, text) - mark : at.x;
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     const Rgba colour = sorted || hovered ? ui_.skin.text : ui_.skin.muted;
-    draw.AddText(ui_.skin.small, ui_.skin.small->FontSize,
-                 ImVec2(x, at.y + (kRowHeight * scale_ - ui_.skin.small->FontSize) / 2), colour,
-                 text.c_str());
+    put_text(draw, ui_.skin.small, ImVec2(x, at.y + (kRowHeight * scale_ - ui_.skin.small->FontSize) / 2),
+             colour, text);
     if (sorted)
       draw_icon(table_.descending() ? Icon::Down : Icon::Up,
                 ImVec2(x + width_of(ui_.skin.small, text) + 7 * scale_, at.y + kRowHeight * scale_ / 2),
@@ -262,6 +302,7 @@ class Table {
     draw_dot(row);
     ImGui::TableNextColumn();
     draw_name(row);
+    if (!row.refusal.empty() && row.refusal == common_refusal_) return;
     if (!row.refusal.empty()) return draw_refusal(row);
     for (const Head& head : kHeads)
       if (head.column != Column::Name && ImGui::TableNextColumn()) draw_cell(row, line, head);
@@ -335,7 +376,7 @@ class Table {
     ImDrawList& draw = *ImGui::GetWindowDrawList();
     draw.PushClipRect(ImVec2(at.x, at.y), ImVec2(right, at.y + kRowHeight * scale_), false);
     const std::string words = fitted(row.refusal, right - at.x - kCellPad * scale_);
-    draw.AddText(ImVec2(at.x, text_top(at.y)), ui_.skin.muted, words.c_str());
+    put_text(draw, ImVec2(at.x, text_top(at.y)), ui_.skin.muted, words);
     draw.PopClipRect();
   }
 
@@ -355,8 +396,8 @@ class Table {
     if (bar_ > 0 && has_bar(head.column)) draw_bar(row, line, head.column, at);
     const bool missing = head.column == Column::Room && !row.fits() && !row.stale;
     const float x = head.right ? at.x + room - width_of(ui_.skin.font, text) : at.x;
-    ImGui::GetWindowDrawList()->AddText(ImVec2(x, text_top(at.y)), missing ? ui_.skin.problem : ink(row),
-                                        text.c_str());
+    put_text(*ImGui::GetWindowDrawList(), ImVec2(x, text_top(at.y)), missing ? ui_.skin.problem : ink(row),
+             text);
   }
 
   /// A thin one, of the peak in red where it does not fit.
@@ -379,6 +420,7 @@ class Table {
   ScheduleTable& table_;
   float scale_;
   std::string current_;
+  std::string common_refusal_;  // said once, above all rows
   std::array<float, kHeads.size()> widths_ = {};
   float bar_ = 0;
 };
@@ -390,7 +432,8 @@ std::string summary(const ScheduleTable& table) {
       table.rows().begin(), table.rows().end(), [](const ScheduleRow& row) { return !row.refusal.empty(); }));
   std::string text = study::count_text(table.rows().size(), "schedule");
   if (table.lines().size() < table.rows().size()) text = fmt::format("{} of {}", table.lines().size(), text);
-  if (refused > 0 && !table.filter().fits) text += fmt::format(", {} cannot run", refused);
+  if (refused > 0 && !table.filter().fits && table.common_refusal().empty())
+    text += fmt::format(", {} cannot run", refused);
   if (table.pending()) text += " \xc2\xb7 computing";
   return text;
 }
@@ -418,11 +461,24 @@ void draw_filters(Ui& ui, ScheduleTable& table) {
   muted_text(ui, summary(table));
 }
 
+/// Says once why the table has no numbers.
+void draw_common_refusal(Ui& ui, const ScheduleTable& table) {
+  const std::string refusal = table.common_refusal();
+  if (refusal.empty()) return;
+  wrapped_text(fmt::format("No row has numbers: {}. A click on a name simulates that schedule.", refusal));
+  note_item(ui, "schedules/refusal");
+}
+
 }  // namespace
 
 void schedules(Ui& ui) {
   auto& table = ui.session.part<ScheduleTable>();
+  const bool live = std::ranges::any_of(ui.session.runs, &OpenRun::live);
+  if (!live && table.rows().empty())
+    return muted_text(
+        ui, "All schedules are compared for the run under edit. Change a number on the left to have one.");
   draw_filters(ui, table);
+  draw_common_refusal(ui, table);
   Table(ui, table).draw();
 }
 

@@ -16,6 +16,7 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/session/command.hpp"
+#include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 #include "study/text/numbers.hpp"
 
@@ -77,10 +78,10 @@ float draw_hints(const Ui& ui, float right, float top, float least) {
     const float width = words + letters + 26 * scale;
     if (right - width < least) break;
     const float x = right - words;
-    draw.AddText(font, font->FontSize, ImVec2(x, y), ui.skin.muted, hint.words);
+    put_text(draw, font, ImVec2(x, y), ui.skin.muted, hint.words);
     const ImVec2 cap(x - letters - 14 * scale, y - 1.5F * scale);
     draw.AddRect(cap, ImVec2(x - 6 * scale, y + font->FontSize + 1.5F * scale), ui.skin.line, 3 * scale);
-    draw.AddText(font, font->FontSize, ImVec2(cap.x + 4 * scale, y), ui.skin.muted, key.c_str());
+    put_text(draw, font, ImVec2(cap.x + 4 * scale, y), ui.skin.muted, key);
     right -= width;
   }
   return right;

@@ -100,6 +100,16 @@ void draw_controls(Ui& ui, SweepModel& model, const SweepScene& scene) {
     run_command(ui.session, "sweep-where", where);
 }
 
+/// The winner in words, before all numbers.
+void draw_winner(Ui& ui, const SweepScene& scene) {
+  const std::string winner = scene.winner_text();
+  if (winner.empty()) return;
+  ImGui::PushFont(ui.skin.strong);
+  wrapped_text("Best: " + winner);
+  ImGui::PopFont();
+  note_item(ui, "sweep/best");
+}
+
 void draw_headline(const SweepModel& model, const SweepScene& scene) {
   const sweep::ResultTable& table = scene.table();
   std::string text =
@@ -246,6 +256,7 @@ void sweep(Ui& ui) {
   const SweepScene* scene = model.scene();
   if (scene == nullptr)
     return muted_text(ui, model.file().empty() ? "Open the result of `pipeloom sweep`." : "Reading.");
+  draw_winner(ui, *scene);
   draw_controls(ui, model, *scene);
   draw_headline(model, *scene);
   if (model.shows_map() && scene->map())

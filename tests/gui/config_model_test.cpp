@@ -372,7 +372,7 @@ TEST_CASE("every ready configuration is read, simulated and written as it was") 
   auto& config = session.part<ConfigModel>();
   for (const std::string name : {"showcase", "seed/dualpipe", "family/6.2b-v-zb"}) {
     CAPTURE(name);
-    REQUIRE(std::count(config.presets().begin(), config.presets().end(), name) == 1);
+    REQUIRE(std::ranges::count(preset_names(), name) == 1);
     config.load_preset(session, name);
     const Assignments loaded = config.assignments();
     CHECK(assignments_of(io::Document::parse(config_text(loaded), name).root()) == loaded);

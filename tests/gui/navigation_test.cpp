@@ -1,5 +1,6 @@
 #include "gui/model/chart/navigation.hpp"
 
+#include "gui/model/chart/glide.hpp"
 #include "gui/model/chart/select.hpp"
 #include "gui/model/session/command.hpp"
 #include "support/catch.hpp"
@@ -39,6 +40,33 @@ TEST_CASE("the time under the pointer stays there while zooming") {
   zoom_at(scene.session, 1.0 / 3, 3, Gesture::Wheel);
   CHECK(scene.end() - scene.start() == Approx(4.608));
   CHECK(scene.start() == Approx(3 - 4.608 / 3));
+}
+
+TEST_CASE("a jump glides to its view and rests there, a zoom by hand does not glide") {
+  Scene scene;
+  auto& glide = scene.session.part<Glide>();
+  scene.session.view.placed = true;
+  scene.session.frame_seconds = 0.05;
+  (void)glide.update(scene.session);
+  CHECK(glide.idle());
+  const TimeRange whole = scene.session.view.range;
+  scene.show(2, 5);
+  const TimeRange target = scene.session.view.range;
+  CHECK(glide.update(scene.session));
+  CHECK_FALSE(glide.idle());
+  CHECK(glide.shown() == whole);
+  (void)glide.update(scene.session);
+  CHECK(glide.shown().start > whole.start);
+  CHECK(glide.shown().start < target.start);
+  // 120 ms are three frames of 50.
+  (void)glide.update(scene.session);
+  (void)glide.update(scene.session);
+  CHECK(glide.idle());
+  CHECK(glide.shown() == target);
+  zoom_at(scene.session, 0.5, 3, Gesture::Wheel);
+  (void)glide.update(scene.session);
+  CHECK(glide.idle());
+  CHECK(glide.shown() == scene.session.view.range);
 }
 
 TEST_CASE("as many steps back give back the very same view") {

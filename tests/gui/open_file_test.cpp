@@ -390,17 +390,36 @@ TEST_CASE("a named configuration that is refused is under edit all the same", "[
   CHECK_FALSE(session.part<ConfigModel>().problem().empty());
 }
 
-TEST_CASE("files that are no configuration stand above the example", "[open]") {
+TEST_CASE("a file that is no configuration takes the place of the example", "[open]") {
   const TemporaryFile csv("above.csv", "0F0,0B0\r\n1F0,1B0\r\n");
   Session session;
   session.part<FileOpener>().open_named({csv.path(), "no/such/file.json"});
-  (void)session.part<ConfigModel>();
+  auto& config = session.part<ConfigModel>();
   CHECK_FALSE(session.idle());
   wait_idle(session);
-  REQUIRE(session.runs.size() == 2);
+  REQUIRE(session.runs.size() == 1);
   CHECK(session.runs[0].run->file == csv.path());
-  CHECK(session.runs[1].live);
   CHECK(session.message.kind == MessageKind::Problem);
+  // A number that is set brings the run under edit, below the file.
+  config.set(session, "ranks", "6");
+  wait_idle(session);
+  REQUIRE(session.runs.size() == 2);
+  CHECK(session.runs[1].live);
+}
+
+TEST_CASE("a file leaves an example that was edited where it is", "[open]") {
+  const TemporaryFile csv("beside.csv", "0F0,0B0\r\n1F0,1B0\r\n");
+  Session session;
+  auto& config = session.part<ConfigModel>();
+  wait_idle(session);
+  CHECK(config.is_example());
+  CHECK(config.name() == "1f1b (example)");
+  config.set(session, "ranks", "6");
+  wait_idle(session);
+  CHECK_FALSE(config.is_example());
+  open_path(session, csv.path(), false);
+  wait_idle(session);
+  CHECK(session.runs.size() == 2);
 }
 
 }  // namespace open_file_test

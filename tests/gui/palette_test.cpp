@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gui/model/commands/menus.hpp"
 #include "support/catch.hpp"
 
 namespace palette_test {
@@ -17,6 +18,26 @@ std::vector<std::string> titles_of(const std::vector<PaletteEntry>& entries) {
 }
 
 }  // namespace
+
+TEST_CASE("menus: at most 14 entries each, and a check mark says what is on") {
+  Session session;
+  const auto count = [](const Menu& menu) {
+    const auto commands =
+        std::ranges::count_if(menu.entries, [](const MenuEntry& one) { return one.command != nullptr; });
+    return static_cast<std::size_t>(commands) + menu.inside.size() + (menu.panels ? 1 : 0);
+  };
+  for (const Menu& menu : all_menus()) {
+    CAPTURE(menu.title);
+    CHECK(count(menu) <= kMostInMenu);
+    for (const Menu& inside : menu.inside) CHECK(count(inside) <= kMostInMenu);
+    for (const MenuEntry& one : menu.entries) {
+      if (one.command == nullptr || one.command->id != "toggle-critical") continue;
+      CHECK_FALSE(one.on(session));
+      run_command(session, "toggle-critical");
+      CHECK(one.on(session));
+    }
+  }
+}
 
 TEST_CASE("letters match in order, in either case") {
   CHECK(fuzzy_score("zin", "Zoom in") > 0);

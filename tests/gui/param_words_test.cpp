@@ -61,6 +61,25 @@ TEST_CASE("parameters: fields of a model's run show what follows from the model"
   CHECK(std::stod(last) == Approx(static_cast<double>(forwards[1]) / 1e9));
   CHECK(held.of(key("costs.time_unit"), run.get()) == "ms");
   CHECK(held.of(key("memory.static_bytes"), run.get()).find(" to ") != std::string::npos);
+  for (const char* path :
+       {"costs.forward", "memory.activation_bytes", "memory.static_bytes", "memory.limit_bytes"})
+    CHECK(held.from_model(key(path), run.get()));
+  CHECK_FALSE(held.from_model(key("ranks"), run.get()));
+  CHECK_FALSE(held.from_model(key("costs.forward"), nullptr));
+}
+
+TEST_CASE("parameters: the frameworks have words of their own for the keys of a layout") {
+  REQUIRE(dialects_of(key("costs.tp")) != nullptr);
+  CHECK(dialects_of(key("costs.tp"))->megatron == "--tensor-model-parallel-size");
+  CHECK(dialects_of(key("costs.tp"))->torch == "parallelism.tensor_parallel_degree");
+  CHECK(dialects_of(key("costs.backward_weight"))->megatron == "wgrad");
+  CHECK(dialects_of(key("memory.limit_bytes")) == nullptr);
+}
+
+TEST_CASE("parameters: a table per stage reads as its least and its most") {
+  CHECK(summary_of_table("[2.5,2,3]") == "2 to 3");
+  CHECK(summary_of_table("[2,2,2]") == "2");
+  CHECK(summary_of_table("[\"23.6ms\",1]").empty());
 }
 
 TEST_CASE("parameters: in each group no two keys have one name, and each key has a short one") {

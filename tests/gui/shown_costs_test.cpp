@@ -61,11 +61,7 @@ TEST_CASE("a duration that is left out is at its default, or follows from the ot
 }
 
 TEST_CASE("every ready configuration takes a first edit of any duration that has a field") {
-  std::vector<std::string> names;
-  {
-    Session session;
-    names = session.part<ConfigModel>().presets();
-  }
+  const std::vector<std::string>& names = preset_names();
   REQUIRE(names.size() > 5);
   std::size_t edits = 0;
   for (const std::string& name : names) {

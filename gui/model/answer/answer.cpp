@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/answer/explain_model.hpp"
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/chart/op_walk.hpp"
 #include "gui/model/chart/pressed_rank.hpp"
@@ -363,12 +364,42 @@ void AnswerModel::find_cause(Session& session) {
   if (std::exchange(cause_of_, of) != of) cause_ = roots == nullptr ? std::nullopt : cause_answer(*roots);
 }
 
+/// Asks once for each configuration of a model, when the table of schedules is complete: that comes first.
+void AnswerModel::find_spare(Session& session) {
+  const auto& config = session.part<ConfigModel>();
+  const std::uint64_t revision = session.part<ScheduleTable>().complete_revision();
+  if (config.revision() != spare_revision_) spare_.reset();
+  if (revision == 0 || spare_revision_ == revision || !config.is_set("costs.model")) return;
+  spare_revision_ = revision;
+  session.jobs.submit(
+      "answer/spare",
+      [this, revision, now = config.assignments()](const Cancelled& cancelled) -> Jobs::Finish {
+        return [this, revision, found = use_of_spare(now, cancelled)] {
+          if (spare_revision_ == revision) spare_ = found;
+        };
+      });
+}
+
+void AnswerModel::use_spare(Session& session) {
+  if (!spare_) throw InputError(Where{"use-spare-memory"}, "no change that uses free memory is known");
+  session.part<ConfigModel>().replace(session, spare_->config);
+}
+
+void AnswerModel::look_at_explanation(Session& session) {
+  const auto& explanation = session.part<ExplainModel>();
+  const RunModel* const now = session.active_run();
+  const bool measured = now != nullptr && now->id == explanation.measured();
+  why_ = measured ? explanation.why() : std::string();
+}
+
 bool AnswerModel::update(Session& session) {
   if (!session.panel_open("answer")) return false;
   ask(session);
   find_cause(session);
   compare(session);
   look_around(session);
+  find_spare(session);
+  look_at_explanation(session);
   return false;
 }
 
@@ -398,6 +429,8 @@ void AnswerModel::write_state(const Session&, io::JsonWriter& out) const {
   out.member("fits", !run.peak || run.peak->fits());
   number("gap", run.gap);
   const std::string between = outlook_.text.empty() ? "" : outlook_.text.ends_with('.') ? " " : ". ";
+  out.member("why", why_).key("spare");
+  spare_ ? out.text(spare_->text) : out.null();
   out.member("text", outlook_.text + between + run.bottleneck).key("suggestion");
   if (outlook_.better)
     out.object()

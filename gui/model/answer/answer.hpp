@@ -13,6 +13,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/units.hpp>
+#include "gui/model/answer/spare_memory.hpp"
 #include "gui/model/chart/roots.hpp"
 #include "gui/model/panels/schedule_table.hpp"
 #include "gui/model/session/part.hpp"
@@ -112,6 +113,12 @@ class AnswerModel : public Part {
   [[nodiscard]] std::optional<double> change() const { return change_; }
   [[nodiscard]] const std::string& baseline() const { return baseline_; }  ///< its title
   [[nodiscard]] const Outlook& outlook() const { return outlook_; }
+  /// A change that uses the memory that the model under edit leaves free; nothing until it is found, and where there is none.
+  [[nodiscard]] const std::optional<SpareUse>& spare() const { return spare_; }
+  /// It takes the place of the configuration under edit. Throws InputError where there is none.
+  void use_spare(Session& session);
+  /// Of a measured run beside a prediction: how much slower it is, and why; "" elsewhere.
+  [[nodiscard]] const std::string& why() const { return why_; }
   /// True if the suggested schedule is on the chart already.
   [[nodiscard]] bool shows_suggestion(Session& session) const;
   /// Stacks the suggested schedule below the run; once it is there, takes it. Throws InputError where there is none.
@@ -119,7 +126,7 @@ class AnswerModel : public Part {
 
   bool update(Session& session) override;
   [[nodiscard]] std::string_view state_key() const override { return "answer"; }
-  /// {"step_time", "tokens_per_s", "change", "bubble_ratio", "largest_cause": "stage 3, 1.6 x the others", "cause": {"kind", "what", "amount",
+  /// {"step_time", "tokens_per_s", "change", "bubble_ratio", "why", "spare", "largest_cause": "stage 3, 1.6 x the others", "cause": {"kind", "what", "amount",
   /// "share", "rank", "op"} or null, "peak_bytes", "peak_rank", "limit_bytes", "fits", "gap", "text", "suggestion": {"schedule", "saves"} or
   /// null}; times in the run's unit; null until known.
   void write_state(const Session& session, io::JsonWriter& out) const override;
@@ -128,6 +135,8 @@ class AnswerModel : public Part {
   void ask(Session& session);
   void compare(const Session& session);
   void look_around(Session& session);
+  void find_spare(Session& session);
+  void look_at_explanation(Session& session);
   void find_cause(Session& session);
 
   std::optional<RunAnswer> run_;
@@ -136,6 +145,9 @@ class AnswerModel : public Part {
   std::optional<double> change_;
   std::string baseline_;
   Outlook outlook_;
+  std::optional<SpareUse> spare_;
+  std::uint64_t spare_revision_ = 0;  ///< of the configuration that it was asked for
+  std::string why_;
   std::uint64_t asked_ = 0;
   /// Inputs of the outlook: the live run, and the revision of the table.
   std::uint64_t looked_run_ = 0;

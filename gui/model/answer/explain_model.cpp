@@ -117,6 +117,10 @@ void ExplainModel::take(std::shared_ptr<const Explanation> found) {
   hovered_.reset();
 }
 
+std::string ExplainModel::why() const {
+  return found_ ? study::explain::why_of(*found_) : std::string();
+}
+
 void ExplainModel::submit(Session& session) {
   under_way_ = true;
   waits_ = false;

@@ -39,6 +39,8 @@ class ExplainModel : public Part {
   [[nodiscard]] const std::vector<CauseRow>& rows() const { return rows_; }
   /// The line above them: "measured 402.8 ms, predicted 338.0 ms: +64.8 ms (+19.17 %)".
   [[nodiscard]] const std::string& headline() const { return headline_; }
+  /// The first sentence about the measured run: slower than predicted by how much, and why; "" until that is known.
+  [[nodiscard]] std::string why() const;
   /// Says why there is none; "" while it is sought, or found.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   /// The runs are large: it is found when asked for.

@@ -88,20 +88,35 @@ OpPaint ChartColours::paint(Colour fill) const {
           rgba(draw::blend(fill, draw::surface_of(theme).background, 0.55))};
 }
 
-void ChartColours::find_shortest(const RunModel& run) {
-  // Every kind occurs early in the queue of the last rank, where forwards and backwards alternate from the start.
+/// Takes the first op of each kind in the rank's queue, among the first ones.
+void ChartColours::look_at_first_ops(const RunModel& run, Rank rank) {
   constexpr std::size_t kMostSeen = 4096;
   const auto ops = schedule_->ops();
-  const Rank last(schedule_->ranks() - 1);
-  const std::size_t begin = schedule_->queue_begin(last);
-  const std::size_t end = std::min(schedule_->queue_end(last), begin + kMostSeen);
+  const std::size_t begin = schedule_->queue_begin(rank);
+  const std::size_t end = std::min(schedule_->queue_end(rank), begin + kMostSeen);
   unsigned seen = 0;
-  for (std::size_t op = begin; op < end; ++op) {
+  for (std::size_t op = begin; op < end && seen != kinds_; ++op) {
     const unsigned bit = 1U << index_of(ops[op].kind());
-    if ((seen & bit) != 0 || is_copy(ops[op].kind())) continue;
-    const Ticks length = run.timeline.end_of(op) - run.timeline.start_of(op);
-    shortest_ = seen == 0 ? length : std::min(shortest_, length);
+    if ((seen & bit) != 0) continue;
     seen |= bit;
+    Ticks& shortest = shortest_of_[index_of(ops[op].kind())];
+    const Ticks length = run.timeline.end_of(op) - run.timeline.start_of(op);
+    shortest = shortest == 0 ? length : std::min(shortest, length);
+  }
+}
+
+void ChartColours::find_shortest(const RunModel& run) {
+  constexpr int kMostRanks = 256;
+  for (const OpKind kind : kAllOpKinds)
+    if (schedule_->contains(kind)) kinds_ |= 1U << index_of(kind);
+  // Every kind occurs early in the queue of the last rank, where forwards and backwards alternate from the start.
+  look_at_first_ops(run, Rank(schedule_->ranks() - 1));
+  for (int rank = 0; rank < std::min(schedule_->ranks() - 1, kMostRanks); ++rank)
+    look_at_first_ops(run, Rank(rank));
+  for (const OpKind kind : kAllOpKinds) {
+    const Ticks length = shortest_of_[index_of(kind)];
+    if (length == 0 || is_copy(kind)) continue;
+    shortest_ = shortest_ == 0 ? length : std::min(shortest_, length);
   }
 }
 

@@ -90,6 +90,8 @@ class ChartColours {
   [[nodiscard]] Rgba kind_fill(OpKind kind) const { return kind_fills_[index_of(kind)]; }
   /// The shortest duration among the first work ops of all kinds: it tells if labels have room for letters.
   [[nodiscard]] Ticks shortest() const { return shortest_; }
+  /// The shortest of the first ops of this kind on each rank: it tells if all labels of the kind have room.
+  [[nodiscard]] Ticks shortest(OpKind kind) const { return shortest_of_[index_of(kind)]; }
   [[nodiscard]] bool is_hidden(OpKind kind) const { return (key_.hidden_kinds >> index_of(kind) & 1U) != 0; }
 
  private:
@@ -98,6 +100,7 @@ class ChartColours {
   void make_slack_ramp();
   void make_tint_ramp();
   void find_shortest(const RunModel& run);
+  void look_at_first_ops(const RunModel& run, Rank rank);
   [[nodiscard]] OpPaint paint(draw::Colour fill) const;
 
   Key key_;
@@ -108,6 +111,8 @@ class ChartColours {
   std::array<OpPaint, 256> ramp_{};  // of slack, or of tints
   OpPaint dimmed_;
   Ticks shortest_ = 0;
+  std::array<Ticks, kOpKinds> shortest_of_{};
+  unsigned kinds_ = 0;  // bits of those in the schedule
   std::array<Rgba, kOpKinds> kind_fills_{};
 };
 

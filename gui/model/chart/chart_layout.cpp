@@ -17,6 +17,7 @@ namespace {
 constexpr double kLegendHeight = 24;
 constexpr double kMinimapHeight = 22;
 constexpr double kRulerHeight = 20;
+constexpr double kStepsHeight = 16;
 constexpr double kHeaderWidth = 68;
 /// With the gap between it and the rows.
 constexpr double kMemoryHeight = 46;
@@ -167,6 +168,7 @@ class Builder {
     for (const OpenRun& open : session_.runs) {
       if (has_titles()) fixed += (kTitleHeight + kBlockGap) * scale_;
       if (has_own_ruler(*open.run)) fixed += kRulerHeight * scale_;
+      if (!open.run->step_start.empty()) fixed += kStepsHeight * scale_;
       const double each = strips_of(view_, *open.run);
       bool after_folded = false;
       view_.order.for_each(open.run->ranks(), [&](int rank) {
@@ -235,7 +237,7 @@ class Builder {
     out_.rows.clear();
     out_.blocks.clear();
     for (std::size_t i = 0; i < session_.runs.size(); ++i)
-      out_.blocks.push_back({session_.runs[i].run, i, {}, {}, 0, 0, {}});
+      out_.blocks.push_back({session_.runs[i].run, i, {}, {}, {}, 0, 0, {}});
     double y = out_.plot.y0;
     for (const int rank : pinned_in_order())
       for (std::size_t block = 0; block < out_.blocks.size(); ++block)
@@ -275,6 +277,10 @@ class Builder {
         block.ruler = {y, std::round(kRulerHeight * scale_)};
         y = block.ruler.bottom();
       }
+      if (!block.run->step_start.empty()) {
+        block.steps = {y, std::round(kStepsHeight * scale_)};
+        y = block.steps.bottom();
+      }
       block.first_row = out_.rows.size();
       double folded_from = y;
       view_.order.for_each(block.run->ranks(), [&](int rank) {
@@ -301,6 +307,7 @@ class Builder {
     for (ChartBlock& block : out_.blocks) {
       block.title.y -= out_.scroll;
       block.ruler.y -= out_.scroll;
+      block.steps.y -= out_.scroll;
     }
     for (std::size_t i = out_.pinned_rows; i < out_.rows.size(); ++i) {
       ChartRow& row = out_.rows[i];

@@ -74,6 +74,8 @@ struct ChartBlock {
   /// Its own ruler, below the title, where the one on top does not hold for its times: one of them is in abstract units, the other is not.
   /// Height 0 elsewhere.
   Strip ruler;
+  /// Numbers of its steps, above its rows; height 0 where there is one step.
+  Strip steps;
   /// Rows [first_row, last_row) of ChartLayout::rows that scroll; its pinned ones come before all blocks.
   std::size_t first_row = 0;
   std::size_t last_row = 0;

@@ -46,6 +46,7 @@ void go_to(Session& session, const ViewPlace& place) {
 Navigation::Navigation(Session&) {}
 
 void Navigation::remember(const Session& session, Gesture gesture) {
+  if (gesture == Gesture::Jump) ++jumps_;
   const double time = now();
   const bool goes_on = gesture_ == gesture && gesture != Gesture::Jump &&
                        (gesture == Gesture::Drag || time - last_change_ <= kGesturePause);
@@ -206,6 +207,7 @@ void history_back(Session& session) {
   navigation.gesture_.reset();
   if (navigation.back_.empty()) return;
   navigation.forward_.push_back(place_of(session));
+  ++navigation.jumps_;
   go_to(session, navigation.back_.back());
   navigation.back_.pop_back();
 }
@@ -215,6 +217,7 @@ void history_forward(Session& session) {
   navigation.gesture_.reset();
   if (navigation.forward_.empty()) return;
   navigation.back_.push_back(place_of(session));
+  ++navigation.jumps_;
   go_to(session, navigation.forward_.back());
   navigation.forward_.pop_back();
 }

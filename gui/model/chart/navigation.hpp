@@ -41,6 +41,9 @@ class Navigation : public Part {
   [[nodiscard]] const std::vector<ViewPlace>& back() const { return back_; }
   [[nodiscard]] const std::vector<ViewPlace>& forward() const { return forward_; }
 
+  /// Counts the changes of the view that are no gesture of the hand.
+  [[nodiscard]] std::uint64_t jumps() const { return jumps_; }
+
   /// Seconds since any fixed time; tests put their own clock here.
   std::function<double()> now = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -60,6 +63,7 @@ class Navigation : public Part {
     double steps = 0;
   };
   std::optional<ZoomRun> zoom_;
+  std::uint64_t jumps_ = 0;
   /// The thing that F centred on last, and the view that it made.
   struct Focus {
     Span span;

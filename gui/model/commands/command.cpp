@@ -19,6 +19,7 @@
 #include "gui/model/panels/sweep_model.hpp"
 #include "gui/model/session/palette.hpp"
 #include "gui/model/session/session.hpp"
+#include "gui/model/start/model_sheet.hpp"
 #include "gui/model/workspace/workspaces.hpp"
 
 namespace pipeloom::gui {

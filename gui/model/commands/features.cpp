@@ -7,6 +7,7 @@
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/roots.hpp"
+#include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/what_if.hpp"
 #include "gui/model/files/export.hpp"
@@ -21,6 +22,7 @@
 #include "gui/model/panels/problems.hpp"
 #include "gui/model/panels/range_stats.hpp"
 #include "gui/model/session/preferences.hpp"
+#include "gui/model/start/first_minute.hpp"
 #include "gui/model/workspace/workspaces.hpp"
 
 namespace pipeloom::gui {
@@ -35,6 +37,7 @@ void start_features(Session& session) {
   (void)session.part<WhatIf>();
   (void)session.part<SensitivityModel>();
   (void)session.part<FindModel>();
+  (void)session.part<FirstMinute>();
   // Their panels may be hidden by others.
   (void)session.part<CausesModel>();
   (void)session.part<DetailsPart>();
@@ -47,6 +50,7 @@ void start_features(Session& session) {
   (void)session.part<FileDialog>();
   (void)session.part<PreferencesStore>();
   (void)session.part<Workspaces>();
+  session.argument_words["PRESET"] = preset_names();
   session.part<FileOpener>().on_workspace = [](Session& where, const std::string& path,
                                                const std::string& text) {
     where.part<Workspaces>().open_text(where, path, text);

@@ -49,6 +49,7 @@ class ChartListBuilder {
   void add_titles();
   double add_heading(const ChartBlock& block, const Box& box);
   void add_end(const ChartBlock& block);
+  void add_steps(const ChartBlock& block);
   void add_badge(const ChartBlock& block, const Box& box, double title_end);
 
   // chart_rows.cpp: rows.
@@ -81,6 +82,7 @@ class ChartListBuilder {
   /// False if it is too narrow.
   bool add_op(RowLane& lane, std::size_t op);
   void add_edge(RowLane& lane, Ticks start, float x);
+  [[nodiscard]] bool has_room_for_numbers(const RowLane& lane, OpKind kind) const;
   void add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour);
   void add_hatching(const ChartQuad& quad, OpKind kind, Rgba colour);
 
@@ -145,6 +147,8 @@ class ChartListBuilder {
   // chart_maps.cpp
   void add_minimap();
   void add_minimap_window(const Box& inner);
+  void add_hits(const Box& inner);
+  void add_rank_hits();
   void add_overview();
   void begin_map(ChartPicture& picture, const Box& box, std::uint64_t print);
   static void add_map_strips(ChartPicture& picture, const Box& box);

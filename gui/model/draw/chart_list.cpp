@@ -99,6 +99,7 @@ void ChartListBuilder::build() {
   add_rulers();
   add_titles();
   add_headers();
+  add_rank_hits();
   add_scroll_bar();
   begin_strips();
   for (const ChartRow& row : layout_.rows)
@@ -111,6 +112,7 @@ void ChartListBuilder::build() {
     if (session_.view.show_critical) add_critical(block);
     if (block.run->hang) add_waits(block);
     add_end(block);
+    add_steps(block);
   }
   add_microbatch();
   add_selection();
@@ -282,6 +284,30 @@ void ChartListBuilder::add_end(const ChartBlock& block) {
   const double dash = 3 * scale_;
   for (double y = top; y < bottom; y += 2 * dash)
     quad(list_.front, {left, y, left + 1, std::min(y + dash, bottom)}, ink_.muted);
+}
+
+/// Draws where each step begins, through the rows, and its number above them.
+void ChartListBuilder::add_steps(const ChartBlock& block) {
+  const std::vector<Ticks>& starts = block.run->step_start;
+  if (starts.empty() || block.first_row == block.last_row) return;
+  const double top = std::max(block.steps.y, layout_.body.y);
+  const double bottom = std::min(layout_.rows[block.last_row - 1].all.bottom(), layout_.plot.y1);
+  const double y = block.steps.y + (block.steps.height - fonts_.small.height) / 2;
+  double drawn_to = -1;
+  for (std::size_t step = 0; step < starts.size(); ++step) {
+    const double x = std::round(layout_.x_of(static_cast<double>(starts[step])));
+    const double next = step + 1 < starts.size() ? layout_.x_of(static_cast<double>(starts[step + 1]))
+                                                 : static_cast<double>(layout_.plot.x1);
+    const double end = std::min(next, layout_.plot.x1);
+    if (end <= layout_.plot.x0 || x >= layout_.plot.x1 || x < drawn_to || bottom <= top) continue;
+    if (x >= layout_.plot.x0) quad(list_.front, {x, top, x + 1, bottom}, ink_.muted);
+    drawn_to = x + kNarrow;
+    // Of a step that began before the view, the number is at the left.
+    const std::string name = fmt::format("step {}", step);
+    const double left = std::max(x, layout_.plot.x0) + 4 * scale_;
+    if (y >= layout_.body.y && left + fonts_.small.width(name) <= end)
+      label(list_.labels, left, y, name, ink_.muted);
+  }
 }
 
 // Names of ranks, scroll bar.

@@ -7,6 +7,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include "gui/model/draw/chart_builder.hpp"
+#include "gui/model/panels/search.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom::gui {
@@ -309,6 +310,52 @@ void ChartListBuilder::add_minimap() {
   quad(list_.ground, inner, ink_.row);
   add_map_strips(picture, inner);
   add_minimap_window(inner);
+  add_hits(inner);
+}
+
+/// A tick at the foot of the strip for each column in which the search found ops.
+void ChartListBuilder::add_hits(const Box& inner) {
+  constexpr std::size_t kMostHits = 20'000;  // of more, evenly spread ones
+  const auto& search = session_.part<SearchModel>();
+  for (const ChartBlock& block : layout_.blocks) {
+    const Found found = search.active() ? search.found(block.run->id) : nullptr;
+    if (!found) continue;
+    const std::size_t stride = found->size() / kMostHits + 1;
+    std::vector<bool> columns(static_cast<std::size_t>(std::max(inner.width(), 0.0)) + 1);
+    for (std::size_t i = 0; i < found->size(); i += stride) {
+      const double x =
+          layout_.minimap_x_of(static_cast<double>(block.run->timeline.start[(*found)[i]])) - inner.x0;
+      if (x >= 0 && x < inner.width()) columns[static_cast<std::size_t>(x)] = true;
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const double x = inner.x0 + static_cast<double>(i);
+      if (columns[i]) quad(list_.front, {x, inner.y1 - 6 * scale_, x + 2 * scale_, inner.y1}, ink_.text);
+    }
+  }
+}
+
+/// A tick at the edge of each rank's name in whose row the search found ops.
+void ChartListBuilder::add_rank_hits() {
+  const auto& search = session_.part<SearchModel>();
+  if (!search.active()) return;
+  for (const ChartRow& row : layout_.rows) {
+    if (!layout_.is_visible(row)) continue;
+    const RunModel& run = *layout_.blocks[row.block].run;
+    const Found found = search.found(run.id);
+    if (!found) continue;
+    const auto in_step = [&](int step) {
+      const std::size_t begin = run.timeline.index(step, run.schedule->queue_begin(row.rank));
+      const std::size_t count = run.schedule->queue_end(row.rank) - run.schedule->queue_begin(row.rank);
+      const auto first = std::ranges::lower_bound(*found, begin);
+      return first != found->end() && *first < begin + count;
+    };
+    bool any = false;
+    for (int step = 0; step < run.timeline.steps && !any; ++step) any = in_step(step);
+    const Box strip = layout_.clipped(row, row.lane(ChartLane::Work));
+    if (any && !strip.empty())
+      quad(list_.front, {layout_.headers.x1 - 4 * scale_, strip.y0, layout_.headers.x1 - scale_, strip.y1},
+           ink_.accent);
+  }
 }
 
 /// Veils the part outside of the view, and frames the part inside.

@@ -200,7 +200,11 @@ void ChartListBuilder::add_track_limit(const TrackCurve& curve, double per_byte)
   const double width = fonts_.small.width(text);
   const double below =
       y + 3 * scale_ + fonts_.small.height <= box.y1 ? y + 3 * scale_ : y - fonts_.small.height;
-  label(list_.labels, box.x1 - width - 6 * scale_, below, text, ink_.muted);
+  const double left = box.x1 - width - 6 * scale_;
+  // The curve does not run through the words.
+  quad(list_.quads, {left - 3 * scale_, below, left + width + 3 * scale_, below + fonts_.small.height},
+       ink_.row);
+  label(list_.labels, left, below, text, ink_.muted);
   if (!limit) return;
   const double dash = 4 * scale_;
   for (double x = box.x0; x < box.x1; x += 2 * dash)

@@ -129,11 +129,19 @@ bool ChartListBuilder::add_op(RowLane& lane, std::size_t op) {
   return true;
 }
 
+/// True if all ops of the kind have room for the longest number: a row has the labels of a kind, or none.
+bool ChartListBuilder::has_room_for_numbers(const RowLane& lane, OpKind kind) const {
+  const std::string longest = std::to_string(lane.run->schedule->microbatches() - 1);
+  const double shortest = static_cast<double>(lane.look.colours->shortest(kind)) * pixels_per_tick_;
+  return fonts_.small.width(longest) + 2 * scale_ <= shortest;
+}
+
 void ChartListBuilder::add_op_label(const RowLane& lane, const Box& box, Op op, Rgba colour) {
   char text[kMaxOpText];
   char* end = text;
   if (lane.letters) *end++ = letter_of(op.kind());
   end = write_op_number(end, op);
+  if (!lane.letters && !has_room_for_numbers(lane, op.kind())) return;
   label_inside(box, {text, static_cast<std::size_t>(end - text)}, colour);
 }
 

@@ -47,23 +47,27 @@ const fs::path& folder() {
   return found;
 }
 
-/// Suites and baselines are JSON too, but no configurations.
+/// Suites and baselines are JSON too, but no configurations, and so are devices, models and what is swept.
 bool is_configuration(const fs::path& path) {
   const std::string name = path.filename().string();
   return path.extension() == ".json" && name.find("suite") == std::string::npos &&
          name.find("baseline") == std::string::npos;
 }
 
-/// "showcase", "seed/dualpipe", "paper/...": names of the files below the folder of configurations, without ".json", sorted; empty where
-/// there is no such folder. It is PIPELOOM_CONFIGS, else share/pipeloom/configs next to the installed program, else configs/ of the
-/// checkout that the program was built in.
-std::vector<std::string> preset_names() {
+bool holds_configurations(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  return name != "hardware" && name != "models" && name != "refused" && name != "sweeps";
+}
+
+std::vector<std::string> find_presets() {
   std::vector<std::string> names;
   std::error_code ignored;
   if (folder().empty()) return names;
-  for (fs::recursive_directory_iterator it(folder(), ignored), end; it != end; it.increment(ignored))
+  for (fs::recursive_directory_iterator it(folder(), ignored), end; it != end; it.increment(ignored)) {
+    if (it->is_directory(ignored) && !holds_configurations(it->path())) it.disable_recursion_pending();
     if (it->is_regular_file(ignored) && is_configuration(it->path()))
       names.push_back(fs::relative(it->path(), folder(), ignored).replace_extension().string());
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -160,7 +164,12 @@ KindSet kinds_of_live_run(const Session& session) {
 
 }  // namespace
 
-ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample), presets_(preset_names()) {
+const std::vector<std::string>& preset_names() {
+  static const std::vector<std::string> names = find_presets();
+  return names;
+}
+
+ConfigModel::ConfigModel(Session& session) : now_(kExample), saved_(kExample) {
   (void)ConfigModel::update(session);
 }
 
@@ -194,12 +203,14 @@ std::string ConfigModel::value(const std::string& path) const {
 }
 
 void ConfigModel::change(Session& session, Assignments next, const std::string& gesture, Growth growth) {
-  if (next == now_ && started_) return;
+  // Without a run under edit, the same values bring it.
+  const bool on_screen = pending() || std::ranges::any_of(session.runs, &OpenRun::live);
+  if (next == now_ && started_ && on_screen) return;
   const auto now = std::chrono::steady_clock::now();
   const bool soon = growth == Growth::WhileHeld || now - last_edit_at_ < kGesture;
   const bool grows = !gesture.empty() && gesture == gesture_ && soon && !undo_.empty();
   // Nothing was there before the first simulation that an undo could bring back.
-  if (!grows && started_) {
+  if (!grows && started_ && next != now_) {
     undo_.push_back(now_);
     session.part<EditHistory>().note(*this);
   }
@@ -299,8 +310,8 @@ void ConfigModel::take_up(Session& session, const std::string& path, Assignments
   change(session, std::move(next), "");
 }
 void ConfigModel::load_preset(Session& session, const std::string& name) {
-  if (std::find(presets_.begin(), presets_.end(), name) == presets_.end())
-    throw InputError::unknown_name(Where{"preset"}, "preset", name, presets_);
+  if (std::ranges::find(preset_names(), name) == preset_names().end())
+    throw InputError::unknown_name(Where{"preset"}, "preset", name, preset_names());
   const std::string path = preset_path(name);
   load(session, path, io::read_file(path));
 }
@@ -325,8 +336,22 @@ void ConfigModel::simulate(Session& session) {
       Jobs::Turn::Next);
 }
 
-void ConfigModel::leave_out_example() {
-  if (started_) return;
+bool ConfigModel::is_example() const {
+  return file_.empty() && now_ == kExample && undo_.empty() && redo_.empty();
+}
+
+std::string ConfigModel::name() const {
+  const std::string schedule = value("schedule");
+  if (!file_.empty()) return fmt::format("{} ({})", schedule, fs::path(file_).filename().string());
+  return now_ == kExample ? schedule + " (example)" : schedule;
+}
+
+void ConfigModel::leave_out_example(Session& session) {
+  const bool alone = session.runs.empty() || (session.runs.size() == 1 && session.runs[0].live &&
+                                              session.runs[0].run->id == shown_run_);
+  if (!is_example() || !alone) return;
+  session.jobs.cancel("simulate");
+  session.close_run(0);
   started_ = true;
   shown_revision_ = revision_;
 }
@@ -363,6 +388,7 @@ void ConfigModel::write_state(const Session&, io::JsonWriter& out) const {
   for (const Fix& fix : fixes_) out.text(fix.label);
   out.close()
       .member("file", file_)
+      .member("name", name())
       .member("unsaved", unsaved())
       .member("undo", undo_.size())
       .member("redo", redo_.size())

@@ -63,6 +63,10 @@ struct Refusal {
 /// The configuration with a fix applied.
 [[nodiscard]] Assignments with_fix(Assignments assignments, const Fix& fix);
 
+/// "showcase", "seed/dualpipe": names of the ready configurations, sorted. They are the files below PIPELOOM_CONFIGS, else share/pipeloom/configs
+/// of the installed program, else configs/ of the checkout that the program was built in; empty where there is no such folder.
+[[nodiscard]] const std::vector<std::string>& preset_names();
+
 class ConfigModel : public Part, public Undoable {
  public:
   /// Begins with an example, unless files are being opened whose names were on the command line: one of them may be a configuration.
@@ -102,8 +106,7 @@ class ConfigModel : public Part, public Undoable {
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool unsaved() const { return now_ != saved_; }
 
-  /// Names of the ready configurations, and loading one.
-  [[nodiscard]] const std::vector<std::string>& presets() const { return presets_; }
+  /// Loads a ready configuration. Throws InputError for a name that preset_names() lacks.
   void load_preset(Session& session, const std::string& name);
 
   /// The reason for which the configuration is refused, "" if it is not; the picture is then that of the latest one that was not.
@@ -123,8 +126,12 @@ class ConfigModel : public Part, public Undoable {
   /// RunModel::id of the run that the latest simulation gave; 0 before the first. Another live run was edited by hand since.
   [[nodiscard]] std::uint64_t shown_run() const { return shown_run_; }
 
-  /// Leaves the example of the first start out: what is being opened has no run under edit.
-  void leave_out_example();
+  /// True while it is the example of the first start: of no file, and never edited.
+  [[nodiscard]] bool is_example() const;
+  /// The name of the configuration and where it comes from: "1f1b (example)", "zbv (showcase.json)", "1f1b".
+  [[nodiscard]] std::string name() const;
+  /// Leaves the example out where nothing else came from it: what is opened has no run under edit, and takes its place.
+  void leave_out_example(Session& session);
   /// Simulates again; edits do it themselves.
   void simulate(Session& session);
 
@@ -148,14 +155,13 @@ class ConfigModel : public Part, public Undoable {
   std::string gesture_;  // key of the edit that may still grow
   std::chrono::steady_clock::time_point last_edit_at_;
   std::string file_;
-  std::vector<std::string> presets_;
   std::string problem_;
   std::vector<Fix> fixes_;
   std::vector<Refusal> refusals_;
   std::uint64_t revision_ = 1;
   std::uint64_t shown_revision_ = 0;
   std::uint64_t shown_run_ = 0;
-  bool started_ = false;  // something was simulated
+  bool started_ = false;  // something was simulated, or nothing is to be
 };
 
 /// "zbv p=8 m=24 - Pipeloom": the active run's name, after a "*" if its configuration has changed since it was saved.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -106,6 +107,25 @@ constexpr ParamRow kRows[] = {{"ranks", "Ranks p", true},
                               {"memory.limit_bytes", "Limit", true},
                               {"step.count", "Steps"},
                               {"step.rule", "End of step"}};
+
+constexpr Dialects kDialects[] = {
+    {"ranks", "parallelism.pipeline_parallel_degree", "--pipeline-model-parallel-size"},
+    {"microbatches", "n_microbatches of a schedule",
+     "--global-batch-size / (--micro-batch-size x data-parallel size)"},
+    {"chunks", "stages of a rank", "virtual pipeline size"},
+    {"costs.forward", "F, forward_one_chunk", "forward step"},
+    {"costs.backward", "B, full backward", "backward step"},
+    {"costs.backward_input", "I, backward of the input", "dgrad"},
+    {"costs.backward_weight", "W, backward of the weights", "wgrad"},
+    {"costs.tp", "parallelism.tensor_parallel_degree", "--tensor-model-parallel-size"},
+    {"costs.cp", "parallelism.context_parallel_degree", "--context-parallel-size"},
+    {"costs.ep", "parallelism.expert_parallel_degree", "--expert-model-parallel-size"},
+    {"costs.dp", "parallelism.data_parallel_replicate_degree x data_parallel_shard_degree",
+     "data-parallel size: all ranks / (TP x PP x CP)"},
+    {"costs.seq", "training.seq_len", "--seq-length"},
+    {"costs.micro_batch", "parallelism.pipeline_parallel_microbatch_size", "--micro-batch-size"},
+    {"costs.global_batch", "training.global_batch_size", "--global-batch-size"},
+    {"costs.sequence_parallel", "on with tensor_parallel_degree", "--sequence-parallel"}};
 
 const ParamRow* row_of(const io::Key& key) {
   for (const ParamRow& row : kRows)
@@ -223,7 +243,7 @@ std::string held_text(const io::Key& key, const io::EffectiveConfig& config) {
     writer.flush();
   }
   std::string text = std::move(out).str();
-  if (is_of_stages(key) && text.starts_with('[')) text = common_entry(text).value_or(range_of(text));
+  if (is_of_stages(key) && text.starts_with('[')) text = summary_of_table(text);
   if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
   return text;
 }
@@ -283,7 +303,8 @@ ShownValue shown_range(const io::Key& key, std::string_view from, std::string_vi
     const auto number = number_in<double>(text);
     return number ? fmt::format("{:.3g}", *number) : text;
   };
-  const std::string unit = least.unit == most.unit ? "" : " " + least.unit;
+  const bool same = least.unit == most.unit || key.unit == "time_unit";
+  const std::string unit = same ? "" : " " + least.unit;
   return {digits(least.text) + unit + "-" + digits(most.text), most.unit};
 }
 
@@ -308,6 +329,15 @@ ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view
   if (!holds_bytes(key) || *number < kFew || *number > 9e18) return shown;
   const auto bytes = static_cast<Bytes>(*number);
   return split_unit(short_bytes_text(bytes));
+}
+
+const Dialects* dialects_of(const io::Key& key) {
+  const auto* const found = std::ranges::find(kDialects, key.path, &Dialects::path);
+  return found == std::end(kDialects) ? nullptr : found;
+}
+
+std::string summary_of_table(std::string_view text) {
+  return common_entry(text).value_or(range_of(text));
 }
 
 std::string subject_of(const io::Key& key) {
@@ -339,16 +369,29 @@ std::string plain_count(const io::Key& key, std::string_view text) {
   return std::to_string(static_cast<int>(*number));
 }
 
+/// The origin of values that an estimate of the model gives begins so.
+constexpr std::string_view kEstimated = "estimate:";
+
+void HeldValues::read(const RunModel& run) {
+  run_ = run.id;
+  texts_.clear();
+  from_model_.assign(io::config_keys().size(), false);
+  for (const io::Key& each : io::config_keys()) texts_.push_back(held_text(each, *run.effective));
+  for (const auto& [path, origin] : run.effective->origins)
+    if (const io::Key* key = origin.starts_with(kEstimated) ? io::find_config_key(path) : nullptr)
+      from_model_[io::id_of(*key)] = true;
+}
+
+bool HeldValues::from_model(const io::Key& key, const RunModel* run) {
+  return !of(key, run).empty() && from_model_[io::id_of(key)];
+}
+
 const std::string& HeldValues::of(const io::Key& key, const RunModel* run) {
   static const std::string kUnknown;
   if (run == nullptr || run->schedule->stages() > kMostStages) return kUnknown;
   // An edit that hangs has no configuration of its own: the values before it still hold.
   if (!run->effective) return run->hang && !texts_.empty() ? texts_[io::id_of(key)] : kUnknown;
-  if (run->id != run_) {
-    run_ = run->id;
-    texts_.clear();
-    for (const io::Key& each : io::config_keys()) texts_.push_back(held_text(each, *run->effective));
-  }
+  if (run->id != run_) read(*run);
   return texts_[io::id_of(key)];
 }
 

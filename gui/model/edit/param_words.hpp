@@ -33,6 +33,13 @@ struct ParamGroupRow {
 [[nodiscard]] ParamGroup group_of(const io::Key& key);
 /// "Microbatches m", "Forward (F)": the head of the group says the rest.
 [[nodiscard]] std::string label_of(const io::Key& key);
+/// The key in the frameworks' words; null for keys that they have no word for.
+struct Dialects {
+  std::string_view path;
+  std::string_view torch;     ///< torchtitan's, else PyTorch's
+  std::string_view megatron;  ///< Megatron-core's
+};
+[[nodiscard]] const Dialects* dialects_of(const io::Key& key);
 /// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
 
@@ -47,6 +54,9 @@ struct ShownValue {
 /// `value` as people type it or as JSON; `time_unit` is the configuration's: "ms". Bytes without a unit are read as bytes: "3600000000" is
 /// 3.6 GB.
 [[nodiscard]] ShownValue shown_of(const io::Key& key, std::string_view value, std::string_view time_unit);
+
+/// The values of a table per stage, "[2.5,2,3]", as held values have them: "2 to 3", "2" where they are equal; "" where an entry is no number.
+[[nodiscard]] std::string summary_of_table(std::string_view text);
 
 /// "Ranks" of "Ranks p", "Forward" of "Forward (F)": the subject of a sentence about the key.
 [[nodiscard]] std::string subject_of(const io::Key& key);
@@ -63,9 +73,14 @@ class HeldValues : public Part {
 
   /// The value as JSON, of a table the one that all its entries have, or the least and the most: "2 to 3"; "" where the run does not say. `run` may be null.
   [[nodiscard]] const std::string& of(const io::Key& key, const RunModel* run);
+  /// True if the run's value follows from its model (costs.model), and nothing else says it.
+  [[nodiscard]] bool from_model(const io::Key& key, const RunModel* run);
 
  private:
+  void read(const RunModel& run);
+
   std::uint64_t run_ = 0;
+  std::vector<bool> from_model_;    // [id of a key]
   std::vector<std::string> texts_;  // [id of a key]
 };
 

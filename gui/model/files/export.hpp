@@ -24,6 +24,7 @@ struct ExportSize {
   double width = 0;
   double height = 0;
   Unit unit = Unit::Pixels;
+  friend bool operator==(const ExportSize&, const ExportSize&) = default;
   /// In CSS pixels, 1/96 inch, the unit of the layout of pictures. 25.4 mm are 96.
   [[nodiscard]] double width_pixels() const { return pixels(width); }
   [[nodiscard]] double height_pixels() const { return pixels(height); }
@@ -90,11 +91,12 @@ void write_export(const ExportJob& job, const std::string& path, io::Overwrite o
 /// State of the dialog for exports.
 class ExportPart : public Part {
  public:
-  explicit ExportPart(Session&) {}
+  explicit ExportPart(Session&) { options.dark = false; }
 
   bool dialog_open = false;
   std::string path;
-  ExportOptions options;
+  ExportOptions options;  ///< light at first: most pictures are for paper
+  bool own_size = false;  ///< the dialog has fields for width and height
 
   /// True if the file of that name was written here.
   [[nodiscard]] bool wrote(const std::string& to) const { return own_.contains(to); }

@@ -276,7 +276,9 @@ bool replace_open(Session& session, const std::string& path, const RunPtr& run) 
   return false;
 }
 
+/// A run that is opened takes the place of the example of the first start, unless it was edited.
 void put_on_top(Session& session, RunPtr run) {
+  session.part<ConfigModel>().leave_out_example(session);
   session.add_run(std::move(run), false);
   std::rotate(session.runs.begin(), session.runs.end() - 1, session.runs.end());
   session.active = 0;
@@ -313,6 +315,7 @@ void FileOpener::finish(Session& session, const OpenedFile& opened, const std::s
   const bool broken = opened.run && !opened.run->partial.empty() && !opened.run->warnings.empty();
   session.say(broken ? fmt::format("opened {}; {}", shown, opened.run->warnings.front())
                      : fmt::format("opened {}", shown));
+  if (opened.kind == OpenedFile::Kind::Sweep) session.part<ConfigModel>().leave_out_example(session);
   if (opened.kind == OpenedFile::Kind::Sweep)
     session.part<SweepModel>().show(session, path, opened.sweep);
   else if (!opened.run)

@@ -66,13 +66,6 @@ class StepFormat {
   int decimals_ = 0;
 };
 
-std::string room_text(const ScheduleRow& row) {
-  if (!row.headroom) return "";
-  if (*row.headroom == 0) return "fits exactly";
-  if (row.fits()) return "fits, " + row.headroom_text + " free";
-  return "needs " + row.headroom_text.substr(1) + " more";
-}
-
 /// The share of its limit that the fullest rank holds.
 double peak_share(const ScheduleRow& row, double most) {
   const double whole = row.headroom ? row.held + *row.headroom : most;
@@ -98,6 +91,13 @@ std::string limit_of_all(const MemoryModel& memory) {
 }
 
 }  // namespace
+
+std::string room_text(const study::ScheduleRow& row) {
+  if (!row.headroom) return "";
+  if (*row.headroom == 0) return "fits exactly";
+  if (row.fits()) return "fits, " + row.headroom_text + " free";
+  return "needs " + row.headroom_text.substr(1) + " more";
+}
 
 void ScheduleTable::sort_by(Column column, bool descending) {
   column_ = column;
@@ -198,6 +198,16 @@ void ScheduleTable::write_lines() {
   }
 }
 
+std::string ScheduleTable::common_refusal() const {
+  std::map<std::string, std::size_t> counts;
+  for (const ScheduleRow& row : rows_) {
+    if (row.refusal.empty()) return {};
+    ++counts[row.refusal];
+  }
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  return most != counts.end() && 2 * most->second > rows_.size() ? most->first : std::string();
+}
+
 void ScheduleTable::take(ScheduleRow row) {
   const auto same = std::find_if(rows_.begin(), rows_.end(),
                                  [&](const ScheduleRow& each) { return each.name == row.name; });
@@ -257,6 +267,14 @@ ScheduleRow ScheduleTable::row_of(Asked& asked, const std::string& schedule, con
   return row;
 }
 
+bool ScheduleTable::clear_rows() {
+  if (rows_.empty()) return false;
+  rows_.clear();
+  asked_ = shown_ = marked_ = 0;
+  write_lines();
+  return true;
+}
+
 void ScheduleTable::mark_stale(std::uint64_t revision) {
   if (marked_ == revision) return;
   marked_ = revision;
@@ -284,6 +302,9 @@ bool ScheduleTable::update(Session& session) {
   look_at_runs(session);
   if (!rows_wanted(session) && ticked_.empty()) return false;
   const auto& config = session.part<ConfigModel>();
+  // The example that gave its place to a file has no rows.
+  const bool live = std::ranges::any_of(session.runs, &OpenRun::live);
+  if (!live && !config.pending() && config.is_example()) return clear_rows();
   mark_stale(config.revision());
   // The run under edit is simulated first; the table follows.
   if (config.pending()) return false;
@@ -399,7 +420,12 @@ void ScheduleTable::adopt(const std::string& schedule, std::uint64_t run) {
 }
 
 void ScheduleTable::write_state(const Session&, io::JsonWriter& out) const {
-  out.object().member("pending", pending()).member("compared_with", against_.name).key("rows").array();
+  out.object()
+      .member("pending", pending())
+      .member("compared_with", against_.name)
+      .member("common_refusal", common_refusal())
+      .key("rows")
+      .array();
   for (const ScheduleRow& row : rows_)
     out.object()
         .member("name", row.name)

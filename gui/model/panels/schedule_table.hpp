@@ -68,6 +68,9 @@ struct FoundSchedule {
 /// A configuration with ranks and microbatches, which `custom` has in its file, as the live run has them.
 [[nodiscard]] Assignments with_shape(const Session& session, Assignments assignments);
 
+/// "fits, 23.2 GB free", "fits exactly", "needs 2.0 GB more"; "" without a limit.
+[[nodiscard]] std::string room_text(const study::ScheduleRow& row);
+
 /// One row, under the window's limits. Throws nothing.
 [[nodiscard]] ScheduleRow evaluate_row(const study::Workload& workload, const std::string& schedule,
                                        const Cancelled& cancelled = {});
@@ -92,6 +95,8 @@ class ScheduleTable : public Part {
   /// rows() that the filter leaves, in their order.
   [[nodiscard]] const std::vector<ScheduleLine>& lines() const { return lines_; }
   [[nodiscard]] const ScheduleHeads& heads() const { return heads_; }
+  /// The reason for which no row has numbers, where more than half of them have the same one; "" elsewhere.
+  [[nodiscard]] std::string common_refusal() const;
   [[nodiscard]] bool pending() const { return shown_ != asked_; }
   /// The revision of the configuration that all rows are of; 0 while they are computed.
   [[nodiscard]] std::uint64_t complete_revision() const { return shown_ == marked_ ? shown_ : 0; }
@@ -125,6 +130,8 @@ class ScheduleTable : public Part {
                                           const Cancelled& cancelled);
   void take(ScheduleRow row);
   void mark_stale(std::uint64_t revision);
+  /// True if there were any.
+  bool clear_rows();
   /// Stacked runs that were closed elsewhere are not ticked any more.
   void forget_closed(const Session& session);
   void refresh_ticked(Session& session, const ConfigModel& config);

@@ -134,6 +134,7 @@ void SweepModel::write_state(const Session&, io::JsonWriter& out) const {
       .member("colour", question.colour)
       .member("where", question.where)
       .member("metric", scene.metric())
+      .member("winner", scene.winner_text())
       .member("front_size", scene.front_size());
   write_front(out.key("front"), scene);
   out.member("cells", scene.cells().size());

@@ -45,7 +45,7 @@ class SweepModel : public Part {
   void open_point(Session& session, std::uint64_t point);
 
   [[nodiscard]] std::string_view state_key() const override { return "sweep"; }
-  /// {"file", "points", "ok", "shown", "x", "y", "colour", "where", "metric", "front": [{"point", "title", "x", "y"}], "cells",
+  /// {"file", "points", "ok", "shown", "x", "y", "colour", "where", "metric", "winner", "front": [{"point", "title", "x", "y"}], "cells",
   /// "map": {"x", "y", "what", "wins": {NAME: CELLS}} or null, "shows_map", "hovered", "opened"}; null while nothing is open. x and y of the
   /// front are shares of the plot, hovered and opened numbers of points.
   void write_state(const Session& session, io::JsonWriter& out) const override;

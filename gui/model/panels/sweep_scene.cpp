@@ -182,6 +182,17 @@ std::optional<Row> SweepScene::best_of_cell(std::size_t x, std::size_t y) const 
   return map_->at(x, y).best;
 }
 
+std::string SweepScene::winner_text() const {
+  if (front_.empty()) return {};
+  const SweepDot& best = front_.front();
+  const auto value = [&](const std::string& metric, const sweep::Column& column) {
+    const std::string text = metric_text(metric, column, best.row, table_->units());
+    return text.substr(0, text.find(" ("));
+  };
+  const std::string name = question_.colour == "schedule" ? series_.at(best.series) : table_->title(best.row);
+  return fmt::format("{}: {} at {}", name, value(question_.y, *y_column_), value(question_.x, *x_column_));
+}
+
 std::string SweepScene::point_text(Row row) const {
   std::string out = fmt::format("{}", table_->title(row));
   const sweep::ValueUnits units = table_->units();

@@ -84,6 +84,8 @@ class SweepScene {
   [[nodiscard]] std::optional<sweep::Row> best_of_cell(std::size_t x, std::size_t y) const;
   /// The dot of a point.
   [[nodiscard]] SweepDot dot(sweep::Row row) const;
+  /// The best point of the front in words, "zbv: 0.8 % at 760 MiB": of y, and of x beside it; "" without a front.
+  [[nodiscard]] std::string winner_text() const;
   /// Several lines: the keys that vary, then all metrics.
   [[nodiscard]] std::string point_text(sweep::Row row) const;
 

@@ -185,7 +185,25 @@ std::string title_of(const io::EffectiveConfig& effective) {
   return title;
 }
 
+namespace {
+
+std::vector<Ticks> starts_of_steps(const Timeline& timeline) {
+  std::vector<Ticks> starts;
+  const Schedule& schedule = *timeline.schedule;
+  for (int step = 0; timeline.steps > 1 && step < timeline.steps; ++step) {
+    Ticks first = std::numeric_limits<Ticks>::max();
+    for (int rank = 0; rank < schedule.ranks(); ++rank)
+      if (const std::size_t op = schedule.queue_begin(Rank(rank)); op != schedule.queue_end(Rank(rank)))
+        first = std::min(first, timeline.start[timeline.index(step, op)]);
+    starts.push_back(first);
+  }
+  return starts;
+}
+
+}  // namespace
+
 void index_run(RunModel& run) {
+  run.step_start = starts_of_steps(run.timeline);
   run.op_track = std::make_shared<const tracks::OpTrack>(run.timeline);
   run.span_ = run.op_track->span();
   run.cause_track = std::make_shared<const tracks::CauseTrack>(run.idle);

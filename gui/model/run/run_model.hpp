@@ -45,6 +45,8 @@ struct RunModel : Run {
   std::shared_ptr<const tracks::MessageTrack> message_track;
   std::shared_ptr<const tracks::LevelTrack> memory_track;
   std::shared_ptr<const tracks::CauseTrack> cause_track;
+  /// [step] where it begins on the first of its ranks; empty where there is one step.
+  std::vector<Ticks> step_start;
 
   /// Op indices of the critical path, in time order; empty if unknown or too large to find.
   [[nodiscard]] const std::vector<std::size_t>& critical() const;

@@ -116,6 +116,8 @@ std::vector<std::string> choices_of(const Session& session, const Command& comma
   std::vector<std::string> choices;
   if (command.argument == "PANEL")
     for (const auto& [id, open] : session.panel_defaults) choices.push_back(id);
+  if (const auto words = session.argument_words.find(command.argument); words != session.argument_words.end())
+    return words->second;
   if (command.argument.find('|') == std::string::npos) return choices;
   std::string_view rest = command.argument;
   while (!rest.empty()) {

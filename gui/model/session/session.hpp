@@ -132,6 +132,8 @@ struct Session {
 
   /// Ids and default states of the panels; the window fills it from views.def.
   std::map<std::string, bool> panel_defaults;
+  /// The words that arguments of commands may be, where these are known: "PRESET" -> names of ready configurations.
+  std::map<std::string, std::vector<std::string>> argument_words;
 
  private:
   /// Jobs may have put other runs in the place of those that the selection points into.

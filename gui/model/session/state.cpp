@@ -43,7 +43,11 @@ void write_window(JsonWriter& out, const Session& session, const WindowState& wi
       .member("platform", window.platform);
   out.key("panels").object();
   for (const auto& [id, open] : session.panel_defaults) out.member(id, session.panel_open(id));
-  out.close().member("tabs", session.preferences.tabs).member("typing", window.typing).close();
+  out.close()
+      .member("tabs", session.preferences.tabs)
+      .member("typing", window.typing)
+      .member("overlaps", window.overlaps)
+      .close();
 }
 
 std::string_view name_of(RunSource source) {

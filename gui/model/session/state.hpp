@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "gui/model/session/session.hpp"
 
@@ -39,6 +40,7 @@ struct WindowState {
   /// The frame in progress has input that no frame has seen.
   bool input_waits = false;
   std::map<std::string, std::array<float, 4>> items;
+  std::vector<std::string> overlaps;  ///< texts that lie over each other
   std::uint64_t frame_count = 0;
   double cpu_ms_p95 = 0;
   double cpu_ms_max = 0;

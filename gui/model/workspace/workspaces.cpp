@@ -201,7 +201,7 @@ void Workspaces::begin(Session& session, Workspace workspace) {
     config.take_up(session, opening_.configuration_file, *opening_.configuration);
     return;
   }
-  config.leave_out_example();
+  config.leave_out_example(session);
   for (std::size_t i = session.runs.size(); i-- > 0;)
     if (session.runs[i].live) session.close_run(i);
 }

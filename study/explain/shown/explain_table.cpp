@@ -122,6 +122,56 @@ std::vector<std::string> lines_below(const Explanation& explanation) {
   return lines;
 }
 
+std::string why_of(const Explanation& explanation) {
+  const TimeUnit unit = explanation.unit;
+  const Ticks difference = explanation.measured - explanation.predicted;
+  if (difference == 0 || explanation.causes.empty()) return {};
+  std::string text = fmt::format("{} than predicted by {}", difference > 0 ? "Slower" : "Faster",
+                                 study::time_text(std::abs(difference), unit));
+  const std::string part = part_text(difference, explanation.predicted);
+  if (!part.empty()) text += fmt::format(" ({})", part);
+  const Cause& largest = explanation.causes.front();
+  text += fmt::format(". Largest cause: {}, {}", largest.text, signed_time(largest.amount, unit));
+  const std::string spread = spread_text(largest.sd, unit);
+  if (!spread.empty()) text += ", give or take " + spread;
+  return text + ".";
+}
+
+namespace {
+
+/// The gain of a step where these ranks work as evenly as the others.
+std::string evened_text(double removed) {
+  constexpr double kAll = 0.95;
+  constexpr double kNone = 0.05;
+  if (removed >= kAll) return "as even as the others, it would leave nothing of it";
+  if (removed > kNone)
+    return fmt::format("as even as the others, it would take {:.0f} % of it away", 100 * removed);
+  return "made even alone, it would change nothing";
+}
+
+std::string straggler_sentence(const std::string& who, const StragglerShare& share) {
+  return fmt::format("{} makes {:.0f} % of that by itself; {}.", who, 100 * std::clamp(share.added, 0.0, 1.0),
+                     evened_text(share.removed));
+}
+
+}  // namespace
+
+std::vector<std::string> plain_lines_below(const Explanation& explanation) {
+  std::vector<std::string> lines = small_lines(explanation);
+  if (!explanation.stragglers) return lines;
+  const Stragglers& found = *explanation.stragglers;
+  lines.push_back(fmt::format("With the same work everywhere the step would be {} shorter.",
+                              percent_text(1 - 1 / found.slowdown)));
+  std::string who = ranks_text(found.workers.ranks);
+  who.front() = 'R';
+  lines.push_back(straggler_sentence(who, found.workers));
+  constexpr double kWorthSaying = 0.05;
+  if (found.last_stage.ranks != found.workers.ranks && found.last_stage.added > kWorthSaying)
+    lines.push_back(straggler_sentence(
+        fmt::format("The last stage, on {},", ranks_text(found.last_stage.ranks)), found.last_stage));
+  return lines;
+}
+
 namespace {
 
 template <class Number>

@@ -24,6 +24,13 @@ namespace pipeloom::study::explain {
 /// Lines for below the table: causes too small for a row, how uneven work slows the step, and which ranks make it so.
 [[nodiscard]] std::vector<std::string> lines_below(const Explanation& explanation);
 
+/// The first sentence about a measured run: "Slower than predicted by 43.0 ms (+15.6 %). Largest cause: rank 2 is slower by 30.0 %, +43.0 ms, give or
+/// take 1.2 ms." "" where the two steps are equal.
+[[nodiscard]] std::string why_of(const Explanation& explanation);
+
+/// lines_below() for readers who know no measure of stragglers by its name.
+[[nodiscard]] std::vector<std::string> plain_lines_below(const Explanation& explanation);
+
 // An explanation as JSON: what `pipeloom explain --json` prints.
 
 /// As one value, its members on lines of their own behind so many blanks.

@@ -30,6 +30,13 @@ TEST_CASE("what must be read stands out from its ground in both themes") {
       CHECK(contrast_of(skin.text, ground) >= kLegible);
       CHECK(contrast_of(skin.muted, ground) >= kLegible);
     }
+    CHECK(contrast_of(skin.faint, skin.panel) >= kLegible);
+    // The parts of the bar below the bubble.
+    const auto theme = dark ? draw::Theme::Dark : draw::Theme::Light;
+    for (std::size_t i = 0; i < kIdleCauses; ++i) {
+      const Rgba cause = to_rgba(draw::idle_colour(theme, static_cast<IdleCause>(i)));
+      CHECK(contrast_of(legible(cause, skin.panel), skin.panel) >= kLegible);
+    }
     for (const Rgba ground : {skin.background, skin.panel}) {
       CHECK(contrast_of(skin.accent, ground) >= kLegible);
       CHECK(contrast_of(skin.good, ground) >= kLegible);

@@ -18,10 +18,10 @@ HANG = "tests/gui/fixtures/hang.csv"
 END = 33  # of the example, (8 + 4 - 1)(1 + 2): everything is in view
 
 
-def place(items, row, time):
-    """A point of a rank's row."""
+def place(items, row, time, end=END):
+    """A point of a rank's row, where the view is from 0 to `end`."""
     left, top, right, bottom = items[f"chart/row/{row}"]
-    return left + (right - left) * time / END, (top + bottom) / 2
+    return left + (right - left) * time / end, (top + bottom) / 2
 
 
 def click_at(window, point):
@@ -60,14 +60,15 @@ def walk_through(args, display):
     opened = Window(args, display, HANG).end("key")
     expect("the tab in front", opened["window"]["tabs"]["bottom"], "problems")
     items = opened["items"]
+    end = opened["view"]["end"]
     window = Window(args, display, HANG)
-    click_at(window, place(items, "0/1", 3.5))
+    click_at(window, place(items, "0/1", 3.5, end))
     expect("what is selected", window.end("key")["selection"]["waiting"], "1F2")
     window = Window(args, display, HANG)
-    click_at(window, place(items, "0/1", 3.5))
+    click_at(window, place(items, "0/1", 3.5, end))
     window.keys("e")
     # Not where the click was: two clicks at one place may be a double click.
-    drag(window, place(items, "0/1", 3.9), place(items, "0/1", 7.2))
+    drag(window, place(items, "0/1", 3.9, end), place(items, "0/1", 7.2, end))
     state = window.end(signal.SIGTERM)
     expect("edits", state["edit"]["edits"], 1)
     expect("it runs", state["runs"][0]["hang"], None)

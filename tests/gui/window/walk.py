@@ -44,6 +44,21 @@ def without_pictures(script, out):
     return copy
 
 
+NO_OVERLAP = "expect /window/overlaps size 0"
+
+
+def with_overlap_checks(script, out):
+    """The same walk; wherever it takes a picture, no two texts may lie over each other."""
+    lines = []
+    for line in script.read_text().splitlines():
+        lines.append(line)
+        if line.startswith("screenshot"):
+            lines.append(NO_OVERLAP)
+    copy = out / script.name
+    copy.write_text("\n".join(lines) + "\n")
+    return copy
+
+
 SIZES = (("1280x720", 1280, 720, 1), ("1920x1080", 1920, 1080, 1), ("3840x2160", 3840, 2160, 2))
 
 
@@ -95,6 +110,8 @@ def main():
         script = without_pictures(script, args.out)
     elif args.every_size:
         script = in_every_size(script, args.out)
+    else:
+        script = with_overlap_checks(script, args.out)
     mode = "--no-drawing" if args.no_drawing else "--headless"
     command = [args.program, mode, "--no-session", "--script", str(script), "--state", str(args.out / "state.json")]
     command += named_files(args.script)

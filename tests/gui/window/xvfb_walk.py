@@ -100,6 +100,7 @@ class Window:
     def last_click(self, rect):
         """A click that ends the program."""
         self.move((rect[0] + rect[2]) / 2, (rect[1] + rect[3]) / 2)
+        self.state_file.unlink(missing_ok=True)
         self.xdotool("click", "1")
         expect("exit status", self.program.wait(timeout=PATIENCE), 0)
 
