@@ -206,7 +206,8 @@ class ModelCheck {
     double sum =
         static_cast<double>(model_.vocabulary + model_.positions) * 2 * static_cast<double>(model_.hidden);
     const auto h = static_cast<double>(model_.hidden);
-    sum += 2 * static_cast<double>(model_.mtp) * h * (h + 3) + static_cast<double>(model_.tables);
+    sum += (2 * static_cast<double>(model_.mtp) + (model_.head_product ? 1 : 0)) * h * (h + 3) +
+           static_cast<double>(model_.tables);
     const auto layers = static_cast<double>(model_.layers.size()) + static_cast<double>(model_.mtp);
     for (const Layer& layer : model_.kinds) sum += layers * of_kind(layer);
     if (sum > kMostParameters)

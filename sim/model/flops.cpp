@@ -140,8 +140,8 @@ double flops_per_token(const Model& model, std::int64_t sequence, bool full_squa
       sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents, at);
     }
   const auto h = static_cast<double>(model.hidden);
-  const double ends =
-      2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) + 2 * 2 * h * h * model.mtp;
+  const double ends = 2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) +
+                      2 * 2 * h * h * model.mtp + (model.head_product ? 2 * h * h : 0);
   const int passes = 1 + (trainable.head_backward ? 1 : 0) + (trainable.head ? 1 : 0);
   return sample / static_cast<double>(sequence) + passes * ends;
 }

@@ -212,6 +212,9 @@ struct Model {
   std::int64_t vocabulary = 0;  ///< rows of the embedding, padded as they are in memory
   bool tied = false;            ///< embedding and head share their weights
   bool head_bias = false;
+  bool head_product =
+      false;  ///< a product as wide as the model and an activation, in front of the final norm (BERT)
+  bool head_product_bias = false;
   NormKind norm = NormKind::Rms;
   bool final_norm = true;
   bool dropout = false;        ///< behind attention's scores and each part; a mask of a byte is kept

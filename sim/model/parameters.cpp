@@ -53,7 +53,9 @@ std::int64_t embedding_parameters(const Model& model) {
 }
 
 std::int64_t final_norm_parameters(const Model& model) {
-  return model.final_norm ? norm_size(model.norm, model.hidden) : 0;
+  const std::int64_t product =
+      model.head_product ? model.hidden * (model.hidden + (model.head_product_bias ? 1 : 0)) : 0;
+  return product + (model.final_norm ? norm_size(model.norm, model.hidden) : 0);
 }
 
 std::int64_t head_parameters(const Model& model) {

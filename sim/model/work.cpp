@@ -178,6 +178,14 @@ void add_head_collectives(Work& work, const Model& model, const Shares& shares) 
                               4.0 * static_cast<double>(shares.tokens), Times{3, 0, 0}});
 }
 
+/// The product in front of the final norm, which every tensor rank holds whole, for the tokens that it shares.
+void add_head_product(Work& work, const Model& model, const Split& split) {
+  if (!model.head_product) return;
+  const Shares shares = shares_of(split);
+  work.gemms.push_back(
+      {"head product", ceil_divide(shares.tokens, shares.sequence), model.hidden, model.hidden, 1});
+}
+
 void drop_backward(Work& work) {
   for (Traffic& traffic : work.traffic) traffic.backward = 0;
   for (Collective& collective : work.collectives) collective.times[1] = collective.times[2] = 0;
@@ -260,7 +268,9 @@ Work embedding_work(const Model& model, const Split& split) {
 
 Work final_norm_work(const Model& model, const Split& split) {
   Work work;
+  add_head_product(work, model, split);
   add_final_norm_traffic(work.traffic, model, split);
+  freeze_head(work, split.trainable);
   return work;
 }
 
@@ -276,7 +286,9 @@ Work output_work(const Model& model, const Split& split) {
 
 Work head_work(const Model& model, const Split& split) {
   Work work = output_work(model, split);
+  add_head_product(work, model, split);
   add_final_norm_traffic(work.traffic, model, split);
+  freeze_head(work, split.trainable);
   return work;
 }
 

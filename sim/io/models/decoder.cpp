@@ -77,7 +77,8 @@ void read_part(const Part& part, model::Attention& out) {
       {"head_norms", &A::head_norms}, {"wide_norms", &A::wide_norms},
       {"gated", &A::gated},           {"sinks", &A::sinks},
       {"values", &A::values},         {"chunked", &A::chunked},
-      {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates}};
+      {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates},
+      {"causal", &A::causal}};
   read_all(part, out, kSizes);
   read_all(part, out, kSwitches);
 }
@@ -165,6 +166,8 @@ class Decoder {
     out_.sequence = std::min(sizes_.whole(text("sequence")).value_or(0), need("most_sequence"));
     out_.tables = sizes_.whole(text("tables")).value_or(0);
     out_.head_bias = sizes_.truth(text("head_bias"));
+    out_.head_product = sizes_.truth(text("head_product"));
+    out_.head_product_bias = sizes_.truth(text("head_product_bias"));
     out_.final_norm = sizes_.truth(text("final_norm"));
     out_.dropout = sizes_.truth(text("dropout"));
     out_.norm = norm();

@@ -93,6 +93,15 @@ void refuse_changed(const Value& root, const TypeRow& row) {
           "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
 }
 
+/// Throws InputError where `architectures` names another class of the type, which builds other weights.
+void refuse_class(const Value& root, const TypeRow& row) {
+  const Value* only = row.find({"only_classes"});
+  const std::string name = class_of(root);
+  if (only == nullptr || name.empty() || row.has_class(name)) return;
+  models::refuse(root.find("architectures")->items().front(), "architectures",
+                 fmt::format("of the classes that are read as '{}': {}", row.name(), row.classes()));
+}
+
 /// A decoder in `text_config`, with what is in front of it. Version 4 reads there whether embeddings are tied, version 5 beside it.
 void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   const Value* tower = row.find({"tower"});
@@ -143,6 +152,7 @@ Model read_hugging_face(const Value& root) {
   fields.read("_name_or_path", out.name);
   if (out.name.empty()) out.name = row.name();
   out.source = "config.json of Hugging Face";
+  refuse_class(root, row);
   if (row.find({"text"}) != nullptr)
     read_wrapped(fields, row, out);
   else

@@ -33,6 +33,8 @@ class LayerOrder {
       if (rule.is(ValueKind::String)) return std::vector<std::string>(count_, rule.text());
       if (!holds(rule)) continue;
       std::vector<std::string> out = rule.find("by") != nullptr ? listed(rule) : counted(rule);
+      if (const Value* first = rule.find("first"); first != nullptr && first->find(out.front()) != nullptr)
+        out.front() = first->find(out.front())->text();
       if (const Value* last = rule.find("last")) out.back() = last->text();
       return out;
     }
@@ -151,9 +153,13 @@ std::vector<std::string> parts_named(const TypeRow& type, std::string_view which
   std::vector<std::string> out;
   for (const Value& rule : type.find({which})->items()) {
     if (rule.is(ValueKind::String)) out.push_back(rule.text());
-    for (std::size_t i = 0; i < rule.keys().size(); ++i)
-      if (!is_one_of(rule.keys()[i].name, kRuleKeys) && !is_one_of(rule.keys()[i].name, kRuleSizes))
-        out.push_back(rule.items()[i].text());
+    for (std::size_t i = 0; i < rule.keys().size(); ++i) {
+      const Value& part = rule.items()[i];
+      if (rule.keys()[i].name == "first")
+        for (const Value& other : part.items()) out.push_back(other.text());
+      else if (!is_one_of(rule.keys()[i].name, kRuleKeys) && !is_one_of(rule.keys()[i].name, kRuleSizes))
+        out.push_back(part.text());
+    }
   }
   return out;
 }

@@ -347,6 +347,8 @@ void read_sizes(Fields& fields, model::Model& out) {
   fields.read("vocabulary", out.vocabulary);
   fields.read("tied", out.tied);
   fields.read("head_bias", out.head_bias);
+  fields.read("head_product", out.head_product);
+  fields.read("head_product_bias", out.head_product_bias);
   read_norm(fields, out.norm);
   fields.read("final_norm", out.final_norm);
   fields.read("dropout", out.dropout);
