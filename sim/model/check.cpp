@@ -24,6 +24,7 @@ constexpr double kMostParameters = 4.6e18;
 constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
 constexpr std::size_t kMostBefore = 2;  ///< products in front of an encoder
 constexpr std::size_t kMostBehind = 4;
+constexpr std::size_t kMostBeside = 8;
 
 struct Size {
   std::string_view name;
@@ -118,6 +119,7 @@ class ModelCheck {
                  Size{"tables", layer.tables, 0, kMostTables}, Size{"side", layer.side, 0}});
     products("before " + what, layer.before, model_.hidden_of(layer), kMostBefore);
     products("behind " + what, layer.behind, 0, kMostBehind);
+    products("beside " + what, layer.beside, 0, kMostBeside);
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
@@ -128,7 +130,7 @@ class ModelCheck {
 
   void counted(const std::string& what, const Layer& layer) const {
     if (mixers_of(layer) + feed_forwards_of(layer) + norms_of(layer) != 0 || !layer.before.empty() ||
-        !layer.behind.empty() || layer.hidden != 0 || layer.tokens != 0)
+        !layer.behind.empty() || !layer.beside.empty() || layer.hidden != 0 || layer.tokens != 0)
       refuse(what + " was counted and has parts besides; leave them out");
     const Counted& counted = *layer.counted;
     sizes(what, {Size{"tables", layer.tables, 0, kMostTables},
@@ -166,7 +168,8 @@ class ModelCheck {
 
   void attention(const std::string& what, const Attention& attention) const {
     sizes(what, {Size{"heads", attention.heads}, Size{"kv_heads", attention.kv_heads},
-                 Size{"head_dim", attention.head_dim}, Size{"window", attention.window, 0, kMostTokens}});
+                 Size{"head_dim", attention.head_dim}, Size{"v_dim", attention.v_dim, 0},
+                 Size{"window", attention.window, 0, kMostTokens}});
     if (attention.heads % attention.kv_heads != 0)
       refuse(fmt::format("heads of {} is {}, no multiple of its {} key/value heads", what, attention.heads,
                          attention.kv_heads));
@@ -221,8 +224,8 @@ class ModelCheck {
     const auto h = static_cast<double>(model_.hidden_of(layer));
     double inner = 0;
     if (layer.attention)
-      inner +=
-          6.0 * static_cast<double>(layer.attention->heads) * static_cast<double>(layer.attention->head_dim);
+      inner += 6.0 * static_cast<double>(layer.attention->heads) *
+               static_cast<double>(layer.attention->head_dim + layer.attention->v_dim);
     if (const auto& mla = layer.latent_attention)
       inner += static_cast<double>(mla->q_rank + mla->kv_rank + mla->heads) * 2 *
                static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
@@ -240,7 +243,7 @@ class ModelCheck {
           4.0 * (static_cast<double>(layer.experts->experts) * static_cast<double>(layer.experts->ffn + 1) +
                  static_cast<double>(layer.experts->shared_ffn));
     double ends = static_cast<double>(layer.tables);
-    for (const auto* list : {&layer.before, &layer.behind})
+    for (const auto* list : {&layer.before, &layer.behind, &layer.beside})
       for (const Product& product : *list)
         ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
     return h * (inner + 8 + 2 * static_cast<double>(layer.side)) + ends;
@@ -260,7 +263,7 @@ class ModelCheck {
 /// Of a layer's sample, and of what its products see.
 std::int64_t most_tokens(const Layer& layer) {
   std::int64_t most = layer.tokens;
-  for (const auto* list : {&layer.before, &layer.behind})
+  for (const auto* list : {&layer.before, &layer.behind, &layer.beside})
     for (const Product& product : *list) most = std::max(most, product.tokens);
   return most;
 }

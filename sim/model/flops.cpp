@@ -83,7 +83,7 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
   if (const auto& attention = layer.attention) {
     core.heads = attention->heads;
     core.qk_dim = attention->head_dim;
-    core.v_dim = attention->head_dim;
+    core.v_dim = value_dim_of(*attention);
     core.causal = attention->causal;
     core.window = attention->window;
     core.chunked = attention->chunked;

@@ -105,20 +105,21 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   core.heads = attention.heads;
   core.kv_heads = kv_heads;
   core.qk_dim = attention.head_dim;
-  core.v_dim = attention.head_dim;
+  core.v_dim = value_dim_of(attention);
   core.causal = attention.causal;
   core.window = attention.window;
   core.chunked = attention.chunked;
   add_core(work, core, layer, split);
-  const std::int64_t kv = 2 * kv_heads * attention.head_dim;
+  const std::int64_t kv = kv_heads * (attention.head_dim + value_dim_of(attention));
   const std::int64_t q = attention.heads * attention.head_dim;
+  const std::int64_t output = attention.heads * value_dim_of(attention);
   if (kv_heads != attention.kv_heads) {
     // The weights are cut without regard to heads: what they make is gathered, and each rank takes its heads of it.
     const double bytes = as_bytes(shares.tokens, q + key_value_width_of(attention));
     work.collectives.push_back({"qkv", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 0}});
     work.collectives.push_back({"qkv", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
   }
-  add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, q, split);
+  add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, output, split);
 }
 
 /// Every tensor rank scores all of its heads; the product of queries and keys alone.

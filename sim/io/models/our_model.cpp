@@ -41,6 +41,7 @@ void read_part(Fields& fields, model::Attention& out) {
   fields.read("values", out.values);
   fields.read("chunked", out.chunked);
   fields.read("own_keys", out.own_keys);
+  fields.read("v_dim", out.v_dim);
 }
 
 void read_part(Fields& fields, model::Indexer& out) {
@@ -62,6 +63,10 @@ void read_part(Fields& fields, model::LatentAttention& out) {
   fields.read("bias", out.bias);
   fields.read("window", out.window);
   read_part_of(fields, "indexer", out.indexer);
+  fields.read("sinks", out.sinks);
+  fields.read("gated", out.gated);
+  fields.read("head_gates", out.head_gates);
+  fields.read("joint_gate", out.joint_gate);
 }
 
 void read_part(Fields& fields, model::Mamba& out) {
@@ -247,6 +252,7 @@ model::Layer read_kind(const Value& value, char letter) {
   read_norm(fields, layer.norm);
   read_products(fields, "before", layer.before);
   read_products(fields, "behind", layer.behind);
+  read_products(fields, "beside", layer.beside);
   fields.read("tables", layer.tables);
   fields.read("side", layer.side);
   using enum model::NormPlace;

@@ -34,6 +34,10 @@ struct Tower {
   std::vector<std::int64_t> whole;
   std::vector<std::int64_t> tapped;  ///< layers with a projector of their own, as that after the last
   std::int64_t tap_tables = 0;
+  std::int64_t merging = -1;  ///< the layer after which tokens are merged; -1: none
+  std::vector<Product> merger;
+  std::int64_t merger_tables = 0;
+  std::int64_t merged_tokens = 0;
 
   [[nodiscard]] bool has_window(std::int64_t i) const {
     return window != 0 && std::find(whole.begin(), whole.end(), i) == whole.end();
@@ -96,6 +100,17 @@ class Rules {
   std::string_view part_;
 };
 
+/// Tokens become fewer after a layer inside.
+void read_merger(Sizes& sizes, const Rules& rules, Tower& out) {
+  const auto at = rules.has("merging") ? sizes.whole(rules.word("merging")) : std::nullopt;
+  if (!at) return;
+  if (*at + 1 >= out.layers) rules.refuse_last(fmt::format("less than {}, the last layer", out.layers - 1));
+  out.merging = *at;
+  out.merger = rules.products("merger");
+  out.merger_tables = rules.whole("merger_tables");
+  out.merged_tokens = rules.size("merged_tokens", kMostTokens);
+}
+
 /// Every head sees all.
 model::Attention attention_of(const Rules& rules, std::int64_t hidden) {
   model::Attention out;
@@ -142,6 +157,7 @@ Tower tower_of(Sizes& sizes, const TypeRow& type) {
   out.window = rules.whole("window");
   out.whole = rules.layers("whole");
   out.tapped = rules.layers("tapped");
+  read_merger(sizes, rules, out);
   return out;
 }
 
@@ -154,12 +170,16 @@ constexpr Letter kFirst = {'P', "encoder, first"};
 constexpr Letter kMiddle = {'V', "encoder"};
 constexpr Letter kWindowed = {'W', "encoder, windowed"};
 constexpr Letter kTapped = {'X', "encoder, with a projector of its own"};
+constexpr Letter kMerging = {'X', "encoder, with a merger of its own"};
+constexpr Letter kMerged = {'v', "encoder, of merged tokens"};
 constexpr Letter kLast = {'J', "encoder, with projector"};
 
 Letter letter_of(const Tower& tower, std::int64_t i) {
   if (i == 0) return kFirst;
   if (i + 1 == tower.layers) return kLast;
   if (tower.has_tap(i)) return kTapped;
+  if (i == tower.merging) return kMerging;
+  if (tower.merging >= 0 && i > tower.merging) return kMerged;
   return tower.has_window(i) ? kWindowed : kMiddle;
 }
 
@@ -182,6 +202,12 @@ void add_layers(const Tower& tower, model::Model& out) {
     if (tower.has_tap(i)) {
       layer.behind = tower.behind;
       layer.tables += tower.tap_tables;
+    }
+    if (i == tower.merging) {
+      layer.behind = tower.merger;
+      layer.tables += tower.merger_tables;
+    } else if (tower.merging >= 0 && i > tower.merging) {
+      layer.tokens = tower.merged_tokens;
     }
     if (i + 1 == tower.layers) {
       layer.behind.insert(layer.behind.end(), tower.behind.begin(), tower.behind.end());
@@ -252,6 +278,9 @@ void add_tower(Sizes& whole, const TypeRow& type, model::Model& out) {
   const TypeRow row = encoder_row(*object, whole.path_of(key), type);
   Sizes sizes(*object, whole.path_of(key), row);
   for (Sizes* each : {&whole, &sizes}) each->bind("decoder_width", out.hidden);
+  if (const Value* told = type.find({"told"}))
+    for (std::size_t i = 0; i < told->keys().size(); ++i)
+      sizes.bind(told->keys()[i].name, whole.truth(told->items()[i].text()) ? 1 : 0);
   sizes.check_least();
   Tower tower = tower_of(sizes, row);
   add_projector(whole, sizes, type, tower, out);
