@@ -32,6 +32,7 @@ struct Tower {
   std::int64_t last_tables = 0;
   std::int64_t window = 0;  ///< patches that attention sees where a layer is not in `whole`
   std::vector<std::int64_t> whole;
+  std::int64_t whole_tables = 0;     ///< weights of no product that only these have
   std::vector<std::int64_t> tapped;  ///< layers with a projector of their own, as that after the last
   std::int64_t tap_tables = 0;
   std::int64_t merging = -1;  ///< the layer after which tokens are merged; -1: none
@@ -81,14 +82,20 @@ class Rules {
     return out;
   }
 
-  /// Layers that the list of a key names.
+  /// Layers that the list of a key names by their numbers, or as those of full attention.
   [[nodiscard]] std::vector<std::int64_t> layers(std::string_view name) const {
     std::vector<std::int64_t> out;
     const Value* list = has(name) ? sizes_.find(word(name)) : nullptr;
     if (list == nullptr) return out;
     const std::string path = sizes_.path_of(word(name));
     if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of layers");
-    for (const Value& item : list->items()) out.push_back(whole_number(item, path));
+    for (std::size_t i = 0; i < list->items().size(); ++i) {
+      const Value& item = list->items()[i];
+      if (!item.is(ValueKind::String))
+        out.push_back(whole_number(item, path));
+      else if (item.text() == "full_attention")
+        out.push_back(static_cast<std::int64_t>(i));
+    }
     return out;
   }
 
@@ -156,6 +163,11 @@ Tower tower_of(Sizes& sizes, const TypeRow& type) {
   out.tap_tables = rules.whole("tap_tables");
   out.window = rules.whole("window");
   out.whole = rules.layers("whole");
+  out.whole_tables = rules.whole("whole_tables");
+  if (const std::int64_t period = rules.whole("whole_period"); period > 0 && out.whole.empty()) {
+    for (std::int64_t i = period - 1; i + 1 < out.layers; i += period) out.whole.push_back(i);
+    out.whole.push_back(out.layers - 1);
+  }
   out.tapped = rules.layers("tapped");
   read_merger(sizes, rules, out);
   return out;
@@ -194,7 +206,10 @@ void add_layers(const Tower& tower, model::Model& out) {
     model::Layer layer = tower.layer;
     layer.letter = named.letter;
     layer.name = named.name;
-    if (tower.has_window(i)) layer.attention->window = tower.window;
+    if (tower.has_window(i))
+      layer.attention->window = tower.window;
+    else
+      layer.tables += tower.whole_tables;
     if (i == 0) {
       layer.before = tower.before;
       layer.tables += tower.first_tables;

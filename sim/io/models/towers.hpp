@@ -24,6 +24,7 @@ namespace pipeloom::io::models {
 /// | `before` `after` | products: `inputs` `outputs` `tokens` `bias` `activation` |
 /// | `tables` `first_tables` `last_tables` `tap_tables` | weights of no product, of each layer, the first, the last, and those in `tapped` |
 /// | `window` `whole` `tapped` | tokens that attention sees, and keys of lists: layers that see all, and layers with a projector of their own |
+/// | `whole_period` `whole_tables` | where that list is missing, the period of layers that see all, as the last does; weights of no product that only these have |
 /// | `merging` `merger` `merger_tables` `merged_tokens` | a layer inside, the products and weights after it that merge tokens, and how many there are then |
 ///
 /// All know the names `decoder_width`, `rows`, `columns`; projectors `encoder_width` and `encoder_tokens` too.

@@ -28,7 +28,7 @@ OTHER = {"num_key_value_heads": 2, "head_dim": 48, "v_head_dim": 40, "q_lora_ran
          "linear_head_dim": 24, "linear_num_heads": 5, "global_attn_every_n_layers": 2, "attention_type": "original_full", "num_experts_per_tok": 2, "moe_topk": 3}
 
 
-def changed(config_class, model_type, sizes):
+def changed(config_class, sizes):
     """A configuration with these sizes, in its text part where it has one."""
     usual = config_class().to_dict()
     known = {key: value for key, value in sizes.items() if key in usual}
@@ -40,17 +40,18 @@ def changed(config_class, model_type, sizes):
 
 
 def configurations(model_type):
+    """Names and sizes of variants."""
     config_class = CONFIG_MAPPING[model_type]
     usual = config_class().to_dict()
     text = usual.get("text_config") if isinstance(usual.get("text_config"), dict) else usual
-    yield "few", changed(config_class, model_type, FEW)
+    yield "few", FEW
     small = {key: value for key, value in SMALL.items() if key.endswith("_token_id") or isinstance({**usual, **text}.get(key), int)}
-    yield "small", changed(config_class, model_type, {**FEW, **small})
+    yield "small", {**FEW, **small}
     for name, switches in SWITCHES.items():
         thrown = {key: not {**text, **usual}[key] for key in switches if isinstance({**text, **usual}.get(key), bool)}
         if thrown:
-            yield name, changed(config_class, model_type, {**FEW, **small, **thrown})
-    yield "other", changed(config_class, model_type, {**FEW, **small, **OTHER})
+            yield name, {**FEW, **small, **thrown}
+    yield "other", {**FEW, **small, **OTHER}
 
 
 def class_of(kind, config):
@@ -81,9 +82,9 @@ def main():
             for kind, mapping in (("causal", MODEL_FOR_CAUSAL_LM_MAPPING), ("itt", MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING)):
                 if CONFIG_MAPPING[model_type] not in mapping:
                     continue
-                for variant, config in configurations(model_type):
+                for variant, sizes in configurations(model_type):
                     try:
-                        record = record_of(kind, model_type, variant, config)
+                        record = record_of(kind, model_type, variant, changed(CONFIG_MAPPING[model_type], sizes))
                     except Exception as error:  # pylint: disable=broad-except
                         print(model_type, variant, "is not built by the library:", str(error)[:120])
                         continue
