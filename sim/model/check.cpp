@@ -22,8 +22,8 @@ constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
 constexpr double kMostParameters = 4.6e18;
 constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
-constexpr std::size_t kMostBefore = 2;  ///< products in front of an encoder
-constexpr std::size_t kMostBehind = 6;
+constexpr std::size_t kMostBefore = 4;  ///< products in front of an encoder
+constexpr std::size_t kMostBehind = 8;
 constexpr std::size_t kMostBeside = 8;
 
 struct Size {

@@ -81,7 +81,7 @@ void read_part(const Part& part, model::Attention& out) {
       {"gated", &A::gated},           {"sinks", &A::sinks},
       {"values", &A::values},         {"chunked", &A::chunked},
       {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates},
-      {"causal", &A::causal}};
+      {"causal", &A::causal},         {"own_keys", &A::own_keys}};
   read_all(part, out, kSizes);
   read_all(part, out, kSwitches);
 }

@@ -82,15 +82,21 @@ bool is_version_4(const Value& root) {
   return version != nullptr && version->is(ValueKind::String) && version->text().starts_with("4.");
 }
 
-/// Throws InputError for a switch that is on and adds other weights in version 4 than in version 5.
+/// Throws InputError for a switch that is on and adds other weights in version 4 than in version 5. `keys` are a row's, or an object from such keys to what they must be and why.
 void refuse_changed(const Value& root, const TypeRow& row) {
   const Value* keys = row.find({"changed_since_4"});
   if (keys == nullptr || !is_version_4(root)) return;
-  for (const Value& key : keys->items())
-    if (models::Sizes(root, "", row).truth(key.text()))
-      models::refuse(
-          *root.find(key.text()), key.text(),
-          "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
+  for (std::size_t i = 0; i < keys->items().size(); ++i) {
+    const bool has_reasons = keys->is(ValueKind::Object);
+    const std::string& key = has_reasons ? keys->keys()[i].name : keys->items()[i].text();
+    if (!models::Sizes(root, "", row).truth(key)) continue;
+    const Value* at = root.find(key);
+    models::refuse(
+        at == nullptr ? root : *at, key,
+        has_reasons
+            ? keys->items()[i].text()
+            : "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
+  }
 }
 
 /// Throws InputError where `architectures` names another class of the type, which builds other weights.
@@ -137,6 +143,8 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     if (!is_version_4(fields.object())) out.tied = inner_counts || outer_counts;
   }
   if (!is_text) models::add_tower(whole, row, out);
+  if (const Value* also = row.find({"also"}); also != nullptr && !is_text)
+    models::add_tower(whole, TypeRow::encoder(also->text()), out);
   if (!is_text && text != nullptr) whole.finish(out.warnings);
 }
 

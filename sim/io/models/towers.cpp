@@ -195,17 +195,25 @@ Letter letter_of(const Tower& tower, std::int64_t i) {
   return tower.has_window(i) ? kWindowed : kMiddle;
 }
 
+/// The same of a second tower.
+char second(char letter) {
+  if (letter == kMiddle.letter) return 'u';
+  return letter == kMerged.letter ? 'm' : static_cast<char>(letter - 'A' + 'a');
+}
+
 void add_layers(const Tower& tower, model::Model& out) {
+  const bool is_second = out.find(kFirst.letter) != nullptr;
   std::string letters;
   std::vector<model::Layer> kinds;
   for (std::int64_t i = 0; i < tower.layers; ++i) {
     const Letter named = letter_of(tower, i);
-    const bool is_known = letters.find(named.letter) != std::string::npos;
-    letters += named.letter;
+    const char letter = is_second ? second(named.letter) : named.letter;
+    const bool is_known = letters.find(letter) != std::string::npos;
+    letters += letter;
     if (is_known) continue;
     model::Layer layer = tower.layer;
-    layer.letter = named.letter;
-    layer.name = named.name;
+    layer.letter = letter;
+    layer.name = is_second ? fmt::format("second {}", named.name) : named.name;
     if (tower.has_window(i))
       layer.attention->window = tower.window;
     else
@@ -273,7 +281,8 @@ void add_projector(Sizes& whole, const Sizes& encoder, const TypeRow& type, Towe
 }
 
 /// What the encoder makes and the decoder reads should be as wide. The library builds it anyway, and so defaults of some classes do not fit each other.
-void warn_of_width(const Value& object, const Tower& tower, model::Model& out) {
+void warn_of_width(const Value& object, const TypeRow& type, const Tower& tower, model::Model& out) {
+  if (type.find({"joined"}) != nullptr) return;
   const std::int64_t made = tower.behind.empty() ? tower.layer.hidden : tower.behind.back().outputs;
   if (made != out.hidden)
     out.warnings.push_back(
@@ -300,7 +309,7 @@ void add_tower(Sizes& whole, const TypeRow& type, model::Model& out) {
   Tower tower = tower_of(sizes, row);
   add_projector(whole, sizes, type, tower, out);
   warn_of_image(sizes, row, tower, out);
-  warn_of_width(*object, tower, out);
+  warn_of_width(*object, type, tower, out);
   sizes.finish(out.warnings);
   add_layers(tower, out);
 }

@@ -14,7 +14,8 @@ namespace pipeloom::io::models {
 ///
 /// Rows of files say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
 /// `after` (products) and `tables`, `merge`, a size that products may name, `told`, switches that the
-/// encoder's expressions know by name, and `says`, a warning. Rows of encoders say `encoder`, an object of expressions over their own keys:
+/// encoder's expressions know by name, `says`, a warning, and `also`, a row of encoders.def that says the same of a second tower (`joined` where its states are
+/// put beside the first's). Rows of encoders say `encoder`, an object of expressions over their own keys:
 ///
 /// | key | meaning |
 /// | --- | --- |

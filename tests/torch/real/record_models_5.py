@@ -17,7 +17,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 
 from record_models_4 import runs
 
-FEW = {"num_hidden_layers": 6, "decoder_layers": 3, "num_layers": 4, "n_layers": 4}
+FEW = {"num_hidden_layers": 6, "decoder_layers": 3, "num_layers": 4, "n_layers": 4, "num_kv_shared_layers": 1}
 SMALL = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 1000, "moe_intermediate_size": 96,
          "d_model": 256, "decoder_attention_heads": 8, "decoder_ffn_dim": 384, "ffn_hidden_size": 512, "expert_ffn_hidden_size": 96, "type_vocab_size": 3,
          "max_position_embeddings": 128, "n_routed_experts": 8, "num_experts": 8, "num_local_experts": 8, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
