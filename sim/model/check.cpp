@@ -126,6 +126,7 @@ class ModelCheck {
     if (layer.linear) linear(what, *layer.linear);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
     if (layer.experts) experts(what, *layer.experts);
+    for (const Layer& part : layer.then) kind(part);
   }
 
   void counted(const std::string& what, const Layer& layer) const {
@@ -198,7 +199,8 @@ class ModelCheck {
 
   void experts(const std::string& what, const Experts& experts) const {
     sizes(what, {Size{"experts", experts.experts, 1, kMostExperts}, Size{"top_k", experts.top_k},
-                 Size{"ffn", experts.ffn}, Size{"shared_ffn", experts.shared_ffn, 0}});
+                 Size{"ffn", experts.ffn}, Size{"shared_ffn", experts.shared_ffn, 0},
+                 Size{"zero", experts.zero, 0, kMostExperts}});
     if (experts.top_k > experts.experts)
       refuse(
           fmt::format("top_k of {} is {}, more than its {} experts", what, experts.top_k, experts.experts));
@@ -239,13 +241,14 @@ class ModelCheck {
     if (const auto& linear = layer.linear) inner += of_linear(*linear, h);
     if (layer.mlp) inner += 4.0 * static_cast<double>(layer.mlp->ffn);
     if (layer.experts)
-      inner +=
-          4.0 * (static_cast<double>(layer.experts->experts) * static_cast<double>(layer.experts->ffn + 1) +
-                 static_cast<double>(layer.experts->shared_ffn));
+      inner += 4.0 * (static_cast<double>(layer.experts->experts + layer.experts->zero) *
+                          static_cast<double>(layer.experts->ffn + 1) +
+                      static_cast<double>(layer.experts->shared_ffn));
     double ends = static_cast<double>(layer.tables);
     for (const auto* list : {&layer.before, &layer.behind, &layer.beside})
       for (const Product& product : *list)
         ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
+    for (const Layer& part : layer.then) ends += of_kind(part);
     return h * (inner + 8 + 2 * static_cast<double>(layer.side)) + ends;
   }
 

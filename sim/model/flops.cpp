@@ -113,6 +113,14 @@ double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence
   return out + passes * mixing;
 }
 
+double whole_layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
+                         std::span<const std::int64_t> documents, const Trainable& trainable) {
+  double out = layer_flops(model, layer, sequence, full_square, documents, trainable);
+  for (const Layer& part : layer.then)
+    out += layer_flops(model, part, sequence, full_square, documents, trainable);
+  return out;
+}
+
 /// Layers of each kind, by how far the backward goes into them: [letter][reach].
 using Counts = std::array<std::array<std::int64_t, 3>, 256>;
 Counts counts_of(const Model& model, const Trainable& trainable) {
@@ -137,7 +145,8 @@ double flops_per_token(const Model& model, std::int64_t sequence, bool full_squa
       if (n == 0) continue;
       Trainable at = trainable;
       at.reach = reach;
-      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents, at);
+      sample +=
+          static_cast<double>(n) * whole_layer_flops(model, layer, sequence, full_square, documents, at);
     }
   const auto h = static_cast<double>(model.hidden);
   const double ends = 2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) +

@@ -116,6 +116,8 @@ struct Experts {
   bool router_bias = false;
   bool bias = false;         ///< of each expert's products
   bool shared_bias = false;  ///< of the shared expert's
+  std::int64_t zero =
+      0;  ///< more that a router knows, which pass a token on as it is: their first products are there, and nothing uses them
 };
 
 /// A product at an end of an encoder: patches or sound into its width, its states into the decoder's.
@@ -197,6 +199,8 @@ struct Layer {
   std::int64_t side =
       0;  ///< width of an input that the layer alone has, gated by its states and added to them (Gemma 4); 0: none
   std::optional<Counted> counted = {};  ///< in place of all parts
+  std::vector<Layer> then =
+      {};  ///< parts that run after these and belong to the same layer (LongCat's second attention and MLP)
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.

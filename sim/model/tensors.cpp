@@ -363,10 +363,9 @@ void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
   }
 }
 
-}  // namespace
-
-std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
-                                     Recomputation recomputation, const std::vector<std::string>& modules) {
+/// Without those of the parts that run after the layer's own.
+std::vector<KeptTensor> own_tensors(const Model& model, const Layer& layer, const Split& split,
+                                    Recomputation recomputation, const std::vector<std::string>& modules) {
   if (layer.counted) return counted_tensors(*layer.counted, split, recomputation);
   std::vector<KeptTensor> out;
   if (split.trainable.reach == Reach::None) return out;
@@ -395,7 +394,7 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
   return out;
 }
 
-std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+std::vector<KeptTensor> own_gradients(const Model& model, const Layer& layer, const Split& split) {
   if (layer.counted) return {counted_gradients(*layer.counted, split)};
   std::vector<KeptTensor> out;
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
@@ -409,6 +408,25 @@ std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& la
                   divisor_of(matrix.cut == Cut::Columns ? Among::Tensor : Among::Sequence, shares);
     out.push_back({"gradient of output", matrix.what, split.product_bytes * numbers, true});
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
+                                     Recomputation recomputation, const std::vector<std::string>& modules) {
+  std::vector<KeptTensor> out = own_tensors(model, layer, split, recomputation, modules);
+  if (recomputation == Recomputation::Full) return out;
+  for (const Layer& part : layer.then)
+    for (const KeptTensor& tensor : own_tensors(model, part, split, recomputation, modules))
+      out.push_back(tensor);
+  return out;
+}
+
+std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+  std::vector<KeptTensor> out = own_gradients(model, layer, split);
+  for (const Layer& part : layer.then)
+    for (const KeptTensor& tensor : own_gradients(model, part, split)) out.push_back(tensor);
   return out;
 }
 

@@ -131,8 +131,8 @@ void add_mlp(Weights& out, const Mlp& mlp, std::int64_t h) {
 
 void add_experts(Weights& out, const Experts& experts, std::int64_t h) {
   const std::int64_t gates = experts.gated ? 2 : 1;
-  out.matrices.add({"router", h, experts.experts});
-  if (experts.router_bias) out.vectors.add({"router bias", experts.experts});
+  out.matrices.add({"router", h, experts.experts + experts.zero});
+  if (experts.router_bias) out.vectors.add({"router bias", experts.experts + experts.zero});
   if (experts.shared_ffn > 0) {
     out.matrices.add({"shared fc1", h, gates * experts.shared_ffn, Cut::Columns});
     out.matrices.add({"shared fc2", experts.shared_ffn, h, Cut::Rows});
@@ -141,6 +141,7 @@ void add_experts(Weights& out, const Experts& experts, std::int64_t h) {
   if (experts.shared_bias) out.vectors.add({"shared biases", gates * experts.shared_ffn + h});
   out.matrices.add({"expert fc1", h, gates * experts.ffn, Cut::Whole, experts.experts});
   out.matrices.add({"expert fc2", experts.ffn, h, Cut::Whole, experts.experts});
+  if (experts.zero > 0) out.vectors.add({"zero experts", gates * experts.ffn * h, false, experts.zero});
   if (experts.bias) out.vectors.add({"expert biases", gates * experts.ffn + h, false, experts.experts});
 }
 

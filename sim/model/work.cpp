@@ -204,19 +204,20 @@ void freeze_head(Work& work, const Trainable& trainable) {
   }
 }
 
-}  // namespace
-
-double CoreAttention::flops() const {
-  return 2 * static_cast<double>(batch) * seen_pairs(*this) * static_cast<double>(heads) *
-         static_cast<double>(qk_dim + v_dim);
+template <class Item>
+void append(std::vector<Item>& to, const std::vector<Item>& from) {
+  to.insert(to.end(), from.begin(), from.end());
 }
 
-double CoreAttention::full_flops() const {
-  return 2 * static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys) *
-         static_cast<double>(heads) * static_cast<double>(qk_dim + v_dim);
+void append(Work& to, const Work& from) {
+  append(to.gemms, from.gemms);
+  append(to.attention, from.attention);
+  append(to.traffic, from.traffic);
+  append(to.collectives, from.collectives);
 }
 
-Work work_of(const Model& model, const Layer& layer, const Split& split) {
+/// Without the parts that run after these.
+Work own_work(const Model& model, const Layer& layer, const Split& split) {
   if (layer.counted) return counted_work(*layer.counted, split);
   const Shares shares = shares_of(layer, split);
   const std::int64_t h = model.hidden_of(layer);
@@ -246,6 +247,24 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   if (layer.experts) add_experts(work, *layer.experts, split, shares, h);
   add_layer_traffic(work.traffic, model, layer, split);
   freeze(work, layer, split);
+  return work;
+}
+
+}  // namespace
+
+double CoreAttention::flops() const {
+  return 2 * static_cast<double>(batch) * seen_pairs(*this) * static_cast<double>(heads) *
+         static_cast<double>(qk_dim + v_dim);
+}
+
+double CoreAttention::full_flops() const {
+  return 2 * static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys) *
+         static_cast<double>(heads) * static_cast<double>(qk_dim + v_dim);
+}
+
+Work work_of(const Model& model, const Layer& layer, const Split& split) {
+  Work work = own_work(model, layer, split);
+  for (const Layer& part : layer.then) append(work, own_work(model, part, split));
   return work;
 }
 

@@ -147,8 +147,11 @@ void read_part(const Part& part, model::Mlp& out) {
 
 void read_part(const Part& part, model::Experts& out) {
   using E = model::Experts;
-  static constexpr Member<E, Whole> kSizes[] = {
-      {"experts", &E::experts}, {"top_k", &E::top_k}, {"ffn", &E::ffn}, {"shared_ffn", &E::shared_ffn}};
+  static constexpr Member<E, Whole> kSizes[] = {{"experts", &E::experts},
+                                                {"top_k", &E::top_k},
+                                                {"ffn", &E::ffn},
+                                                {"shared_ffn", &E::shared_ffn},
+                                                {"zero", &E::zero}};
   static constexpr Member<E, bool> kSwitches[] = {{"gated", &E::gated},
                                                   {"shared_gate", &E::shared_gate},
                                                   {"router_bias", &E::router_bias},
@@ -309,6 +312,8 @@ class Decoder {
       add(part, "experts", out.experts);
     }
     out.place = place(mixer.empty() ? feed : mixer);
+    if (const Value* then = feed.empty() ? nullptr : type_.find({"parts", feed, "then"}))
+      out.then.push_back(layer(mixer, then->text()));
     return out;
   }
 

@@ -24,6 +24,7 @@ using models::Fields;
 using models::TypeRow;
 
 constexpr std::int64_t kMostDefaultSequence = 8192;
+constexpr std::int64_t kMostPatches = std::int64_t{1} << 40;  ///< weights that make states of patches
 
 /// A hint is for typing errors: a name with other digits is another version.
 bool has_same_digits(std::string_view a, std::string_view b) {
@@ -112,8 +113,9 @@ void refuse_class(const Value& root, const TypeRow& row) {
 void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   const Value* tower = row.find({"tower"});
   const Value* text_class = row.find({"text_class"});
-  const bool is_text =
-      is_bare(row, fields) || (text_class != nullptr && class_of(fields.object()) == text_class->text());
+  const Value* patches = row.find({"patches"});
+  const bool is_text = patches != nullptr || is_bare(row, fields) ||
+                       (text_class != nullptr && class_of(fields.object()) == text_class->text());
   if (tower == nullptr && !is_text)
     throw InputError(fields.object().where(),
                      fmt::format("the towers of '{}' are not read; its decoder is, from its text_config as a "
@@ -145,7 +147,11 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   if (!is_text) models::add_tower(whole, row, out);
   if (const Value* also = row.find({"also"}); also != nullptr && !is_text)
     models::add_tower(whole, TypeRow::encoder(also->text()), out);
-  if (!is_text && text != nullptr) whole.finish(out.warnings);
+  if (patches != nullptr) {
+    out.tables += whole.size(patches->text(), kMostPatches);
+    out.warnings.push_back(fmt::format("{}: {}", fields.object().where().file, row.find({"says"})->text()));
+  }
+  if ((!is_text || patches != nullptr) && text != nullptr) whole.finish(out.warnings);
 }
 
 }  // namespace

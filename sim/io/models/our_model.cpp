@@ -134,6 +134,7 @@ void read_part(Fields& fields, model::Experts& out) {
   fields.read("router_bias", out.router_bias);
   fields.read("bias", out.bias);
   fields.read("shared_bias", out.shared_bias);
+  fields.read("zero", out.zero);
 }
 
 /// Rows of `columns` whole numbers.
@@ -259,6 +260,7 @@ model::Layer read_kind(const Value& value, char letter) {
   static constexpr std::pair<std::string_view, model::NormPlace> kPlaces[] = {
       {"before", Before}, {"after", After}, {"around", Around}, {"shared", Shared}};
   read_name(fields, "norms", kPlaces, layer.place);
+  if (const Value* then = fields.find("then")) layer.then.push_back(read_kind(*then, letter));
   fields.finish();
   return layer;
 }

@@ -12,7 +12,7 @@ namespace pipeloom::io::models {
 /// last. REQUIRES: out.hidden and out.layers are read, and `whole` is of the file's outermost object. Throws InputError for a tower that is not known, with
 /// those that are.
 ///
-/// Rows of files say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
+/// Rows of files without a tower say `patches`, the weights that make states of patches, with `says`. Others say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
 /// `after` (products) and `tables`, `merge`, a size that products may name, `told`, switches that the
 /// encoder's expressions know by name, `says`, a warning, and `also`, a row of encoders.def that says the same of a second tower (`joined` where its states are
 /// put beside the first's). Rows of encoders say `encoder`, an object of expressions over their own keys:
