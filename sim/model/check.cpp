@@ -22,8 +22,9 @@ constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
 constexpr double kMostParameters = 4.6e18;
 constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
-constexpr std::size_t kMostBefore = 2;  ///< products in front of an encoder
-constexpr std::size_t kMostBehind = 4;
+constexpr std::size_t kMostBefore = 4;  ///< products in front of an encoder
+constexpr std::size_t kMostBehind = 8;
+constexpr std::size_t kMostBeside = 8;
 
 struct Size {
   std::string_view name;
@@ -118,17 +119,19 @@ class ModelCheck {
                  Size{"tables", layer.tables, 0, kMostTables}, Size{"side", layer.side, 0}});
     products("before " + what, layer.before, model_.hidden_of(layer), kMostBefore);
     products("behind " + what, layer.behind, 0, kMostBehind);
+    products("beside " + what, layer.beside, 0, kMostBeside);
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
     if (layer.linear) linear(what, *layer.linear);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
     if (layer.experts) experts(what, *layer.experts);
+    for (const Layer& part : layer.then) kind(part);
   }
 
   void counted(const std::string& what, const Layer& layer) const {
     if (mixers_of(layer) + feed_forwards_of(layer) + norms_of(layer) != 0 || !layer.before.empty() ||
-        !layer.behind.empty() || layer.hidden != 0 || layer.tokens != 0)
+        !layer.behind.empty() || !layer.beside.empty() || layer.hidden != 0 || layer.tokens != 0)
       refuse(what + " was counted and has parts besides; leave them out");
     const Counted& counted = *layer.counted;
     sizes(what, {Size{"tables", layer.tables, 0, kMostTables},
@@ -166,7 +169,8 @@ class ModelCheck {
 
   void attention(const std::string& what, const Attention& attention) const {
     sizes(what, {Size{"heads", attention.heads}, Size{"kv_heads", attention.kv_heads},
-                 Size{"head_dim", attention.head_dim}, Size{"window", attention.window, 0, kMostTokens}});
+                 Size{"head_dim", attention.head_dim}, Size{"v_dim", attention.v_dim, 0},
+                 Size{"window", attention.window, 0, kMostTokens}});
     if (attention.heads % attention.kv_heads != 0)
       refuse(fmt::format("heads of {} is {}, no multiple of its {} key/value heads", what, attention.heads,
                          attention.kv_heads));
@@ -195,7 +199,8 @@ class ModelCheck {
 
   void experts(const std::string& what, const Experts& experts) const {
     sizes(what, {Size{"experts", experts.experts, 1, kMostExperts}, Size{"top_k", experts.top_k},
-                 Size{"ffn", experts.ffn}, Size{"shared_ffn", experts.shared_ffn, 0}});
+                 Size{"ffn", experts.ffn}, Size{"shared_ffn", experts.shared_ffn, 0},
+                 Size{"zero", experts.zero, 0, kMostExperts}});
     if (experts.top_k > experts.experts)
       refuse(
           fmt::format("top_k of {} is {}, more than its {} experts", what, experts.top_k, experts.experts));
@@ -206,7 +211,8 @@ class ModelCheck {
     double sum =
         static_cast<double>(model_.vocabulary + model_.positions) * 2 * static_cast<double>(model_.hidden);
     const auto h = static_cast<double>(model_.hidden);
-    sum += 2 * static_cast<double>(model_.mtp) * h * (h + 3) + static_cast<double>(model_.tables);
+    sum += (2 * static_cast<double>(model_.mtp) + (model_.head_product ? 1 : 0)) * h * (h + 3) +
+           static_cast<double>(model_.tables);
     const auto layers = static_cast<double>(model_.layers.size()) + static_cast<double>(model_.mtp);
     for (const Layer& layer : model_.kinds) sum += layers * of_kind(layer);
     if (sum > kMostParameters)
@@ -220,8 +226,8 @@ class ModelCheck {
     const auto h = static_cast<double>(model_.hidden_of(layer));
     double inner = 0;
     if (layer.attention)
-      inner +=
-          6.0 * static_cast<double>(layer.attention->heads) * static_cast<double>(layer.attention->head_dim);
+      inner += 6.0 * static_cast<double>(layer.attention->heads) *
+               static_cast<double>(layer.attention->head_dim + layer.attention->v_dim);
     if (const auto& mla = layer.latent_attention)
       inner += static_cast<double>(mla->q_rank + mla->kv_rank + mla->heads) * 2 *
                static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
@@ -235,13 +241,14 @@ class ModelCheck {
     if (const auto& linear = layer.linear) inner += of_linear(*linear, h);
     if (layer.mlp) inner += 4.0 * static_cast<double>(layer.mlp->ffn);
     if (layer.experts)
-      inner +=
-          4.0 * (static_cast<double>(layer.experts->experts) * static_cast<double>(layer.experts->ffn + 1) +
-                 static_cast<double>(layer.experts->shared_ffn));
+      inner += 4.0 * (static_cast<double>(layer.experts->experts + layer.experts->zero) *
+                          static_cast<double>(layer.experts->ffn + 1) +
+                      static_cast<double>(layer.experts->shared_ffn));
     double ends = static_cast<double>(layer.tables);
-    for (const auto* list : {&layer.before, &layer.behind})
+    for (const auto* list : {&layer.before, &layer.behind, &layer.beside})
       for (const Product& product : *list)
         ends += static_cast<double>(product.outputs) * static_cast<double>(product.inputs + 1);
+    for (const Layer& part : layer.then) ends += of_kind(part);
     return h * (inner + 8 + 2 * static_cast<double>(layer.side)) + ends;
   }
 
@@ -259,7 +266,7 @@ class ModelCheck {
 /// Of a layer's sample, and of what its products see.
 std::int64_t most_tokens(const Layer& layer) {
   std::int64_t most = layer.tokens;
-  for (const auto* list : {&layer.before, &layer.behind})
+  for (const auto* list : {&layer.before, &layer.behind, &layer.beside})
     for (const Product& product : *list) most = std::max(most, product.tokens);
   return most;
 }

@@ -83,7 +83,7 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
   if (const auto& attention = layer.attention) {
     core.heads = attention->heads;
     core.qk_dim = attention->head_dim;
-    core.v_dim = attention->head_dim;
+    core.v_dim = value_dim_of(*attention);
     core.causal = attention->causal;
     core.window = attention->window;
     core.chunked = attention->chunked;
@@ -113,6 +113,14 @@ double layer_flops(const Model& model, const Layer& layer, std::int64_t sequence
   return out + passes * mixing;
 }
 
+double whole_layer_flops(const Model& model, const Layer& layer, std::int64_t sequence, bool full_square,
+                         std::span<const std::int64_t> documents, const Trainable& trainable) {
+  double out = layer_flops(model, layer, sequence, full_square, documents, trainable);
+  for (const Layer& part : layer.then)
+    out += layer_flops(model, part, sequence, full_square, documents, trainable);
+  return out;
+}
+
 /// Layers of each kind, by how far the backward goes into them: [letter][reach].
 using Counts = std::array<std::array<std::int64_t, 3>, 256>;
 Counts counts_of(const Model& model, const Trainable& trainable) {
@@ -137,11 +145,12 @@ double flops_per_token(const Model& model, std::int64_t sequence, bool full_squa
       if (n == 0) continue;
       Trainable at = trainable;
       at.reach = reach;
-      sample += static_cast<double>(n) * layer_flops(model, layer, sequence, full_square, documents, at);
+      sample +=
+          static_cast<double>(n) * whole_layer_flops(model, layer, sequence, full_square, documents, at);
     }
   const auto h = static_cast<double>(model.hidden);
-  const double ends =
-      2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) + 2 * 2 * h * h * model.mtp;
+  const double ends = 2 * h * static_cast<double>(model.vocabulary) * (1 + model.mtp) +
+                      2 * 2 * h * h * model.mtp + (model.head_product ? 2 * h * h : 0);
   const int passes = 1 + (trainable.head_backward ? 1 : 0) + (trainable.head ? 1 : 0);
   return sample / static_cast<double>(sequence) + passes * ends;
 }

@@ -33,7 +33,8 @@ struct Attention {
   bool wide_norms = false;  ///< one norm of all heads' queries, another of all keys, as wide as these are
   bool values = true;       ///< a product of their own makes the values; else they are the keys (Gemma 4)
   bool chunked = false;  ///< `window` cuts the sequence into chunks that see nothing of each other (Llama 4)
-  bool own_keys = true;  ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
+  std::int64_t v_dim = 0;  ///< of a head's values and output; 0: head_dim
+  bool own_keys = true;    ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
 };
 
 /// Picks the keys that a query of latent attention sees: scores of small heads over all of them (DeepSeek-V3.2).
@@ -54,6 +55,11 @@ struct LatentAttention {
   bool bias = false;  ///< of the two products that compress, and of the output's
   std::int64_t window = 0;
   std::optional<Indexer> indexer = {};
+  bool sinks = false;  ///< a learned score for each head, which takes part in the softmax
+  bool gated = false;  ///< the output is weighted by a gate of its own width, a product of the layer's input
+  bool joint_gate =
+      false;  ///< or that gate comes out of the queries' product, whose inputs are the compressed ones before and after their norm
+  bool head_gates = false;  ///< each head's output is weighted by one number, a product of the layer's input
 };
 
 /// A state-space mixer (Mamba-2). Inner width D = heads x head_dim.
@@ -86,8 +92,9 @@ struct Linear {
   std::int64_t key_heads = 0;
   std::int64_t key_dim = 0;  ///< of Mamba 1 the state of a channel
   std::int64_t conv = 0;     ///< taps; 0: no convolution
-  std::int64_t rank = 0;     ///< of the low-rank products: decay and gate of KimiDelta, steps of Mamba 1
-  bool bias = false;         ///< of the products in and out
+  std::int64_t rank =
+      0;  ///< of the low-rank products: decay and gate of KimiDelta (0: whole ones), steps of Mamba 1
+  bool bias = false;  ///< of the products in and out
   bool conv_bias = false;
   bool norms = false;  ///< of Mamba 1: of the steps, and of what goes in and out of the state (Jamba)
 };
@@ -109,6 +116,8 @@ struct Experts {
   bool router_bias = false;
   bool bias = false;         ///< of each expert's products
   bool shared_bias = false;  ///< of the shared expert's
+  std::int64_t zero =
+      0;  ///< more that a router knows, which pass a token on as it is: their first products are there, and nothing uses them
 };
 
 /// A product at an end of an encoder: patches or sound into its width, its states into the decoder's.
@@ -117,7 +126,7 @@ struct Product {
   std::int64_t outputs = 0;
   std::int64_t tokens = 0;  ///< of a sample that it sees; 0: the layer's
   bool bias = false;
-  bool activation = false;  ///< one behind it
+  bool activation = false;  ///< one after it
 };
 
 /// A product C[rows, outputs] = A[rows, inputs] B[inputs, outputs] that was seen `times` times, its rows and weights in `groups` parts (experts).
@@ -183,11 +192,15 @@ struct Layer {
   std::optional<NormKind> norm = {};  ///< its own, of encoders; none: the model's
   std::vector<Product> before = {};   ///< in front of it: an encoder's patch embedding or convolutions
   std::vector<Product> behind = {};   ///< an encoder's projector
+  std::vector<Product> beside =
+      {};  ///< small ones that belong to no part: hyper-connections, norms with a gate of low rank
   std::int64_t tables = 0;  ///< weights of no product: positions, class tokens and norms at an encoder's ends
   NormPlace place = NormPlace::Before;
   std::int64_t side =
       0;  ///< width of an input that the layer alone has, gated by its states and added to them (Gemma 4); 0: none
   std::optional<Counted> counted = {};  ///< in place of all parts
+  std::vector<Layer> then =
+      {};  ///< parts that run after these and belong to the same layer (LongCat's second attention and MLP)
 };
 
 /// Times that were measured: ticks of [F, I, W] for a layer of each letter and one microbatch; 'E' embedding, 'L' head.
@@ -212,6 +225,9 @@ struct Model {
   std::int64_t vocabulary = 0;  ///< rows of the embedding, padded as they are in memory
   bool tied = false;            ///< embedding and head share their weights
   bool head_bias = false;
+  bool head_product =
+      false;  ///< a product as wide as the model and an activation, in front of the final norm (BERT)
+  bool head_product_bias = false;
   NormKind norm = NormKind::Rms;
   bool final_norm = true;
   bool dropout = false;        ///< behind attention's scores and each part; a mask of a byte is kept

@@ -29,6 +29,29 @@ Parameters sum_of(const Weights& weights, std::int64_t tensor, std::int64_t expe
   return out;
 }
 
+/// Of a layer's own parts and of those that run after them.
+template <class Of>
+Parameters with_then(const Layer& layer, const Of& of) {
+  Parameters out = of(layer);
+  for (const Layer& part : layer.then) out += of(part);
+  return out;
+}
+
+Parameters adapters_of(const Model& model, const Layer& layer, const Split& split) {
+  Parameters out;
+  for (const Matrix& matrix : weights_of(model, layer).matrices) {
+    if (!split.trainable.adapts(matrix.part)) continue;
+    const std::int64_t inputs = matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1);
+    const std::int64_t outputs = matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1);
+    const std::int64_t each = split.trainable.rank * (inputs + outputs);
+    if (matrix.experts != 0)
+      out.experts += each * matrix.experts / split.expert;
+    else
+      out.dense += each;
+  }
+  return out;
+}
+
 bool any_part(LayerPart) {
   return true;
 }
@@ -45,7 +68,7 @@ void for_each_kind(const Model& model, Visit&& visit) {
 }  // namespace
 
 Parameters parameters_of(const Model& model, const Layer& layer) {
-  return sum_of(weights_of(model, layer), 1, 1, any_part);
+  return with_then(layer, [&](const Layer& part) { return sum_of(weights_of(model, part), 1, 1, any_part); });
 }
 
 std::int64_t embedding_parameters(const Model& model) {
@@ -53,7 +76,9 @@ std::int64_t embedding_parameters(const Model& model) {
 }
 
 std::int64_t final_norm_parameters(const Model& model) {
-  return model.final_norm ? norm_size(model.norm, model.hidden) : 0;
+  const std::int64_t product =
+      model.head_product ? model.hidden * (model.hidden + (model.head_product_bias ? 1 : 0)) : 0;
+  return product + (model.final_norm ? norm_size(model.norm, model.hidden) : 0);
 }
 
 std::int64_t head_parameters(const Model& model) {
@@ -93,27 +118,20 @@ std::int64_t active_parameters_of(const Model& model) {
 }
 
 Parameters local_parameters(const Model& model, const Layer& layer, const Split& split) {
-  return sum_of(weights_of(model, layer), split.tensor, split.expert, any_part);
+  return with_then(layer, [&](const Layer& part) {
+    return sum_of(weights_of(model, part), split.tensor, split.expert, any_part);
+  });
 }
 
 Parameters local_trained(const Model& model, const Layer& layer, const Split& split) {
-  return sum_of(weights_of(model, layer), split.tensor, split.expert,
-                [&](LayerPart part) { return split.trainable.trains(part); });
+  return with_then(layer, [&](const Layer& part) {
+    return sum_of(weights_of(model, part), split.tensor, split.expert,
+                  [&](LayerPart of) { return split.trainable.trains(of); });
+  });
 }
 
 Parameters local_adapters(const Model& model, const Layer& layer, const Split& split) {
-  Parameters out;
-  for (const Matrix& matrix : weights_of(model, layer).matrices) {
-    if (!split.trainable.adapts(matrix.part)) continue;
-    const std::int64_t inputs = matrix.inputs / (matrix.cut == Cut::Rows ? split.tensor : 1);
-    const std::int64_t outputs = matrix.outputs / (matrix.cut == Cut::Columns ? split.tensor : 1);
-    const std::int64_t each = split.trainable.rank * (inputs + outputs);
-    if (matrix.experts != 0)
-      out.experts += each * matrix.experts / split.expert;
-    else
-      out.dense += each;
-  }
-  return out;
+  return with_then(layer, [&](const Layer& part) { return adapters_of(model, part, split); });
 }
 
 std::int64_t vocabulary_rows(const Model& model, const Split& split) {

@@ -23,6 +23,7 @@ struct Parameters {
 /// Of the whole layer, norms included.
 [[nodiscard]] Parameters parameters_of(const Model& model, const Layer& layer);
 [[nodiscard]] std::int64_t embedding_parameters(const Model& model);  ///< with the table of positions
+/// With the product in front of it.
 [[nodiscard]] std::int64_t final_norm_parameters(const Model& model);
 [[nodiscard]] std::int64_t head_parameters(
     const Model& model);  ///< with the final norm; tied: the norm alone

@@ -119,6 +119,11 @@ constexpr Row kRows[] = {
     {Part::Latent, Among::Tensor, Until::WeightBehindAttention, "attention", "", "output",
      [](const Terms& t) { return 2 * t.tokens * t.values; }},
 
+    {Part::Latent, Among::Tensor, Until::Input, "attention", "", "gate",
+     [](const Terms& t) { return 2 * t.tokens * t.gate; }},
+    {Part::Latent, Among::Tensor, Until::Weight, "attention", "", "gated output",
+     [](const Terms& t) { return 2 * t.tokens * t.gate; }},
+
     {Part::Mamba, Among::Sequence, Until::Input, "mamba", "", "norm input", norm_input},
     {Part::Mamba, Among::Sequence, Until::Input, "mamba", "", "norm statistics", norm_statistics},
     {Part::Mamba, Among::Sequence, Until::Weight, "mamba", kNorm, "norm output", norm_input},
@@ -189,9 +194,11 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
     t.heads = static_cast<double>(attention->heads);
     t.queries = static_cast<double>(attention->heads * attention->head_dim);
     const std::int64_t kv_heads = worked_kv_heads(attention->kv_heads, split);
-    t.key_values = attention->own_keys ? static_cast<double>(2 * kv_heads * attention->head_dim) : 0;
-    t.values = t.queries;
-    t.gate = attention->gated ? t.queries : 0;
+    t.key_values = attention->own_keys
+                       ? static_cast<double>(kv_heads * (attention->head_dim + value_dim_of(*attention)))
+                       : 0;
+    t.values = static_cast<double>(attention->heads * value_dim_of(*attention));
+    t.gate = attention->gated ? t.values : 0;
     t.context_heads = split.context > 1 && shares_heads(attention->heads, kv_heads, split);
   } else if (const auto& latent = layer.latent_attention) {
     t.heads = static_cast<double>(latent->heads);
@@ -200,6 +207,7 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
     t.key_values = t.queries + t.values;
     t.q_rank = static_cast<double>(latent->q_rank);
     t.kv_rank = static_cast<double>(latent->kv_rank);
+    t.gate = latent->gated || latent->joint_gate ? t.values : 0;
     t.context_heads = split.context > 1 && shares_heads(latent->heads, latent->heads, split);
   }
 }
@@ -339,7 +347,7 @@ void add_adapter_tensors(std::vector<KeptTensor>& out, const Model& model, const
                      2 * rows_of(matrix, layer, split) * static_cast<double>(trainable.rank), true});
 }
 
-/// Of an encoder's patch embedding or projector.
+/// Of an encoder's patch embedding or projector, or of small products beside parts.
 void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
                          const std::vector<Product>& products, const Layer& layer, const Split& split,
                          LayerPart part) {
@@ -355,10 +363,9 @@ void add_product_tensors(std::vector<KeptTensor>& out, std::string_view module,
   }
 }
 
-}  // namespace
-
-std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
-                                     Recomputation recomputation, const std::vector<std::string>& modules) {
+/// Without those of the parts that run after the layer's own.
+std::vector<KeptTensor> own_tensors(const Model& model, const Layer& layer, const Split& split,
+                                    Recomputation recomputation, const std::vector<std::string>& modules) {
   if (layer.counted) return counted_tensors(*layer.counted, split, recomputation);
   std::vector<KeptTensor> out;
   if (split.trainable.reach == Reach::None) return out;
@@ -381,11 +388,13 @@ std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, con
   add_outer_norms(out, layer, terms, shares);
   add_side(out, layer, terms, shares);
   add_product_tensors(out, kBefore, layer.before, layer, split, LayerPart::Encoder);
+  add_product_tensors(out, kBeside, layer.beside, layer, split,
+                      is_encoder(layer) ? LayerPart::Encoder : LayerPart::Mixer);
   add_product_tensors(out, kBehind, layer.behind, layer, split, LayerPart::Projector);
   return out;
 }
 
-std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+std::vector<KeptTensor> own_gradients(const Model& model, const Layer& layer, const Split& split) {
   if (layer.counted) return {counted_gradients(*layer.counted, split)};
   std::vector<KeptTensor> out;
   for (const Matrix& matrix : weights_of(model, layer).matrices) {
@@ -399,6 +408,25 @@ std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& la
                   divisor_of(matrix.cut == Cut::Columns ? Among::Tensor : Among::Sequence, shares);
     out.push_back({"gradient of output", matrix.what, split.product_bytes * numbers, true});
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<KeptTensor> kept_tensors(const Model& model, const Layer& layer, const Split& split,
+                                     Recomputation recomputation, const std::vector<std::string>& modules) {
+  std::vector<KeptTensor> out = own_tensors(model, layer, split, recomputation, modules);
+  if (recomputation == Recomputation::Full) return out;
+  for (const Layer& part : layer.then)
+    for (const KeptTensor& tensor : own_tensors(model, part, split, recomputation, modules))
+      out.push_back(tensor);
+  return out;
+}
+
+std::vector<KeptTensor> gradients_for_weight(const Model& model, const Layer& layer, const Split& split) {
+  std::vector<KeptTensor> out = own_gradients(model, layer, split);
+  for (const Layer& part : layer.then)
+    for (const KeptTensor& tensor : own_gradients(model, part, split)) out.push_back(tensor);
   return out;
 }
 

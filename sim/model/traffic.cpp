@@ -66,8 +66,10 @@ void add_part(std::vector<Traffic>& out, const Amounts& a) {
 
 void add_attention_traffic(std::vector<Traffic>& out, const Attention& attention, const Layer& layer,
                            const Split& split, const Amounts& a) {
-  const std::int64_t heads = attention.heads + 2 * worked_kv_heads(attention.kv_heads, split);
-  const double qkv = 2 * a.tokens * static_cast<double>(heads * attention.head_dim) / a.tensor;
+  const std::int64_t kv_heads = worked_kv_heads(attention.kv_heads, split);
+  const std::int64_t width =
+      (attention.heads + kv_heads) * attention.head_dim + kv_heads * value_dim_of(attention);
+  const double qkv = 2 * a.tokens * static_cast<double>(width) / a.tensor;
   out.push_back({"rope", 2 * qkv, qkv, 1});
   if (!split.flash) out.push_back(scores_of(attention, layer, split, a));
 }
@@ -142,6 +144,7 @@ void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Laye
   if (layer.experts) add_experts_traffic(out, *layer.experts, shares, split, a);
   add_product_traffic(out, model, layer.before, layer, split);
   add_product_traffic(out, model, layer.behind, layer, split);
+  add_product_traffic(out, model, layer.beside, layer, split);
 }
 
 void add_embedding_traffic(std::vector<Traffic>& out, const Model& model, const Split& split) {

@@ -8,9 +8,10 @@ namespace {
 void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t kv = key_value_width_of(attention);
-  const std::int64_t qkv = q + kv + (attention.gated ? q : 0);
+  const std::int64_t output = attention.heads * value_dim_of(attention);
+  const std::int64_t qkv = q + kv + (attention.gated ? output : 0);
   out.matrices.add({"qkv", h, qkv + (attention.head_gates ? attention.heads : 0), Cut::Columns});
-  out.matrices.add({"out", q, h, Cut::Rows});
+  out.matrices.add({"out", output, h, Cut::Rows});
   const std::int64_t unbiased = attention.key_bias ? 0 : attention.kv_heads * attention.head_dim;
   if (attention.qkv_bias) out.vectors.add({"qkv bias", qkv - unbiased, true});
   if (attention.output_bias) out.vectors.add({"out bias", h});
@@ -33,7 +34,9 @@ void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std:
   const std::int64_t q = latent.heads * (latent.nope_dim + latent.rope_dim);
   if (latent.q_rank > 0) {
     out.matrices.add({"q down", h, latent.q_rank});
-    out.matrices.add({"q up", latent.q_rank, q, Cut::Columns});
+    out.matrices.add(latent.joint_gate
+                         ? Matrix{"q up", 2 * latent.q_rank, q + latent.heads * latent.v_dim, Cut::Columns}
+                         : Matrix{"q up", latent.q_rank, q, Cut::Columns});
     out.vectors.add({"q norm", norm_size(norm, latent.q_rank)});
   } else {
     out.matrices.add({"q", h, q, Cut::Columns});
@@ -42,6 +45,11 @@ void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std:
   out.matrices.add({"kv up", latent.kv_rank, latent.heads * (latent.nope_dim + latent.v_dim), Cut::Columns});
   out.matrices.add({"out", latent.heads * latent.v_dim, h, Cut::Rows});
   out.vectors.add({"kv norm", norm_size(norm, latent.kv_rank)});
+  const std::int64_t gates = latent.gated        ? latent.heads * latent.v_dim
+                             : latent.head_gates ? latent.heads
+                                                 : 0;
+  if (gates > 0) out.matrices.add({"gate", h, gates, Cut::Columns});
+  if (latent.sinks) out.vectors.add({"sinks", latent.heads, true});
   if (latent.bias) out.vectors.add({"biases", latent.q_rank + latent.kv_rank + latent.rope_dim + h});
   if (latent.indexer) add_indexer(out, *latent.indexer, latent.q_rank > 0 ? latent.q_rank : h, h);
 }
@@ -62,11 +70,14 @@ void add_delta(Weights& out, const Linear& linear, std::int64_t h) {
   if (linear.rule == LinearRule::GatedDelta) {
     out.matrices.add({"in", h, width + conv_width_of(linear) + 2 * linear.heads, Cut::Columns});
     out.vectors.add({"decay, step", 2 * linear.heads, true});
-  } else {  // a decay and a gate for each channel, by two products of low rank each
-    out.matrices.add({"in", h, conv_width_of(linear) + linear.heads, Cut::Columns});
-    out.matrices.add({"decay and gate down", h, 2 * linear.rank});
-    out.matrices.add({"decay up", linear.rank, width, Cut::Columns});
-    out.matrices.add({"gate up", linear.rank, width, Cut::Columns});
+  } else {  // a decay and a gate for each channel, by two products of low rank each, or by whole ones
+    const std::int64_t whole = linear.rank == 0 ? 2 * width : 0;
+    out.matrices.add({"in", h, conv_width_of(linear) + linear.heads + whole, Cut::Columns});
+    if (linear.rank > 0) {
+      out.matrices.add({"decay and gate down", h, 2 * linear.rank});
+      out.matrices.add({"decay up", linear.rank, width, Cut::Columns});
+      out.matrices.add({"gate up", linear.rank, width, Cut::Columns});
+    }
     out.vectors.add({"decay, step", linear.heads + width, true});
   }
   out.vectors.add({"gated norm", linear.head_dim});
@@ -120,8 +131,8 @@ void add_mlp(Weights& out, const Mlp& mlp, std::int64_t h) {
 
 void add_experts(Weights& out, const Experts& experts, std::int64_t h) {
   const std::int64_t gates = experts.gated ? 2 : 1;
-  out.matrices.add({"router", h, experts.experts});
-  if (experts.router_bias) out.vectors.add({"router bias", experts.experts});
+  out.matrices.add({"router", h, experts.experts + experts.zero});
+  if (experts.router_bias) out.vectors.add({"router bias", experts.experts + experts.zero});
   if (experts.shared_ffn > 0) {
     out.matrices.add({"shared fc1", h, gates * experts.shared_ffn, Cut::Columns});
     out.matrices.add({"shared fc2", experts.shared_ffn, h, Cut::Rows});
@@ -130,6 +141,7 @@ void add_experts(Weights& out, const Experts& experts, std::int64_t h) {
   if (experts.shared_bias) out.vectors.add({"shared biases", gates * experts.shared_ffn + h});
   out.matrices.add({"expert fc1", h, gates * experts.ffn, Cut::Whole, experts.experts});
   out.matrices.add({"expert fc2", experts.ffn, h, Cut::Whole, experts.experts});
+  if (experts.zero > 0) out.vectors.add({"zero experts", gates * experts.ffn * h, false, experts.zero});
   if (experts.bias) out.vectors.add({"expert biases", gates * experts.ffn + h, false, experts.experts});
 }
 
@@ -154,6 +166,7 @@ Weights weights_of(const Model& model, const Layer& layer) {
   const LayerPart feed = layer.mlp ? LayerPart::Mlp : LayerPart::Experts;
   begin(LayerPart::Mixer);
   add_products(out, kBefore, layer.before);
+  add_products(out, kBeside, layer.beside);
   if (layer.tables != 0) out.vectors.add({"tables", layer.tables});
   if (layer.counted) out.vectors.add({"counted", layer.counted->parameters});
   const int of_mixer = mixers_of(layer) * (layer.place == NormPlace::Around ? 2 : 1);

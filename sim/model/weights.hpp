@@ -14,6 +14,8 @@ namespace pipeloom::model {
 /// Names of an encoder's products in front of its first layer and behind its last one.
 inline constexpr std::string_view kBefore = "patches";
 inline constexpr std::string_view kBehind = "projector";
+/// Of small products that belong to no part.
+inline constexpr std::string_view kBeside = "beside";
 
 /// How tensor parallelism cuts a matrix: not at all, by its outputs, or by its inputs.
 enum class Cut : std::uint8_t { Whole, Columns, Rows };
@@ -59,8 +61,8 @@ class ShortList {
 };
 
 struct Weights {
-  ShortList<Matrix, 16> matrices;
-  ShortList<Vector, 24> vectors;
+  ShortList<Matrix, 24> matrices;
+  ShortList<Vector, 32> vectors;
 
   /// All that is added from here on belongs to this part.
   void begin(LayerPart part) { matrices.part = vectors.part = part; }
@@ -88,10 +90,14 @@ struct Weights {
   return (mixers_of(layer) + feed_forwards_of(layer)) * (layer.place == NormPlace::Around ? 2 : 1);
 }
 
+/// Width of a head's values and output.
+[[nodiscard]] inline std::int64_t value_dim_of(const Attention& attention) {
+  return attention.v_dim != 0 ? attention.v_dim : attention.head_dim;
+}
 /// What an attention's products of keys and values make together.
 [[nodiscard]] inline std::int64_t key_value_width_of(const Attention& attention) {
   if (!attention.own_keys) return 0;
-  return (attention.values ? 2 : 1) * attention.kv_heads * attention.head_dim;
+  return attention.kv_heads * (attention.head_dim + (attention.values ? value_dim_of(attention) : 0));
 }
 
 /// Keys that a query sees at most: an indexer picks so many; 0: all.

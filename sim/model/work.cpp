@@ -105,20 +105,21 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   core.heads = attention.heads;
   core.kv_heads = kv_heads;
   core.qk_dim = attention.head_dim;
-  core.v_dim = attention.head_dim;
+  core.v_dim = value_dim_of(attention);
   core.causal = attention.causal;
   core.window = attention.window;
   core.chunked = attention.chunked;
   add_core(work, core, layer, split);
-  const std::int64_t kv = 2 * kv_heads * attention.head_dim;
+  const std::int64_t kv = kv_heads * (attention.head_dim + value_dim_of(attention));
   const std::int64_t q = attention.heads * attention.head_dim;
+  const std::int64_t output = attention.heads * value_dim_of(attention);
   if (kv_heads != attention.kv_heads) {
     // The weights are cut without regard to heads: what they make is gathered, and each rank takes its heads of it.
     const double bytes = as_bytes(shares.tokens, q + key_value_width_of(attention));
     work.collectives.push_back({"qkv", CollectiveKind::AllGather, Group::Tensor, bytes, Times{1, 0, 0}});
     work.collectives.push_back({"qkv", CollectiveKind::ReduceScatter, Group::Tensor, bytes, Times{0, 1, 0}});
   }
-  add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, q, split);
+  add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, output, split);
 }
 
 /// Every tensor rank scores all of its heads; the product of queries and keys alone.
@@ -178,6 +179,14 @@ void add_head_collectives(Work& work, const Model& model, const Shares& shares) 
                               4.0 * static_cast<double>(shares.tokens), Times{3, 0, 0}});
 }
 
+/// The product in front of the final norm, which every tensor rank holds whole, for the tokens that it shares.
+void add_head_product(Work& work, const Model& model, const Split& split) {
+  if (!model.head_product) return;
+  const Shares shares = shares_of(split);
+  work.gemms.push_back(
+      {"head product", ceil_divide(shares.tokens, shares.sequence), model.hidden, model.hidden, 1});
+}
+
 void drop_backward(Work& work) {
   for (Traffic& traffic : work.traffic) traffic.backward = 0;
   for (Collective& collective : work.collectives) collective.times[1] = collective.times[2] = 0;
@@ -195,19 +204,20 @@ void freeze_head(Work& work, const Trainable& trainable) {
   }
 }
 
-}  // namespace
-
-double CoreAttention::flops() const {
-  return 2 * static_cast<double>(batch) * seen_pairs(*this) * static_cast<double>(heads) *
-         static_cast<double>(qk_dim + v_dim);
+template <class Item>
+void append(std::vector<Item>& to, const std::vector<Item>& from) {
+  to.insert(to.end(), from.begin(), from.end());
 }
 
-double CoreAttention::full_flops() const {
-  return 2 * static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys) *
-         static_cast<double>(heads) * static_cast<double>(qk_dim + v_dim);
+void append(Work& to, const Work& from) {
+  append(to.gemms, from.gemms);
+  append(to.attention, from.attention);
+  append(to.traffic, from.traffic);
+  append(to.collectives, from.collectives);
 }
 
-Work work_of(const Model& model, const Layer& layer, const Split& split) {
+/// Without the parts that run after these.
+Work own_work(const Model& model, const Layer& layer, const Split& split) {
   if (layer.counted) return counted_work(*layer.counted, split);
   const Shares shares = shares_of(layer, split);
   const std::int64_t h = model.hidden_of(layer);
@@ -240,6 +250,24 @@ Work work_of(const Model& model, const Layer& layer, const Split& split) {
   return work;
 }
 
+}  // namespace
+
+double CoreAttention::flops() const {
+  return 2 * static_cast<double>(batch) * seen_pairs(*this) * static_cast<double>(heads) *
+         static_cast<double>(qk_dim + v_dim);
+}
+
+double CoreAttention::full_flops() const {
+  return 2 * static_cast<double>(batch) * static_cast<double>(queries) * static_cast<double>(keys) *
+         static_cast<double>(heads) * static_cast<double>(qk_dim + v_dim);
+}
+
+Work work_of(const Model& model, const Layer& layer, const Split& split) {
+  Work work = own_work(model, layer, split);
+  for (const Layer& part : layer.then) append(work, own_work(model, part, split));
+  return work;
+}
+
 Work embedding_work(const Model& model, const Split& split) {
   const Shares shares = shares_of(split);
   Work work;
@@ -260,7 +288,9 @@ Work embedding_work(const Model& model, const Split& split) {
 
 Work final_norm_work(const Model& model, const Split& split) {
   Work work;
+  add_head_product(work, model, split);
   add_final_norm_traffic(work.traffic, model, split);
+  freeze_head(work, split.trainable);
   return work;
 }
 
@@ -276,7 +306,9 @@ Work output_work(const Model& model, const Split& split) {
 
 Work head_work(const Model& model, const Split& split) {
   Work work = output_work(model, split);
+  add_head_product(work, model, split);
   add_final_norm_traffic(work.traffic, model, split);
+  freeze_head(work, split.trainable);
   return work;
 }
 

@@ -244,6 +244,22 @@ TEST_CASE("models: every key of the parts that Llama lacks") {
       Contains("kinds.T.linear.rule is the string 'mamba3'; it must be one of gated_delta, kimi_delta"));
 }
 
+TEST_CASE("models: keys of parts that only newer models have") {
+  const model::Model found = parsed(R"({"hidden": 64, "vocabulary": 100, "layers": "AB", "head_product": true,
+    "head_product_bias": true, "kinds": {
+      "A": {"latent_attention": {"heads": 3, "q_rank": 5, "kv_rank": 6, "nope_dim": 7, "rope_dim": 8, "v_dim": 9, "sinks": true,
+                                 "gated": true, "head_gates": true, "joint_gate": true},
+            "beside": [{"inputs": 256, "outputs": 8}]},
+      "B": {"attention": {"heads": 8, "head_dim": 4, "v_dim": 5},
+            "experts": {"experts": 6, "top_k": 2, "ffn": 3, "zero": 4}, "then": {"mlp": {"ffn": 7}}}}})");
+  CHECK((found.head_product && found.head_product_bias));
+  const model::LatentAttention& latent = *found.kinds[0].latent_attention;
+  CHECK((latent.sinks && latent.gated && latent.head_gates && latent.joint_gate));
+  CHECK((found.kinds[0].beside.at(0).inputs == 256 && found.kinds[0].beside.at(0).outputs == 8));
+  CHECK((found.kinds[1].attention->v_dim == 5 && found.kinds[1].experts->zero == 4));
+  CHECK(found.kinds[1].then.at(0).mlp->ffn == 7);
+}
+
 TEST_CASE("models: all rows of the table of types are rules, and say their classes once") {
   std::set<std::string> names;
   for (const std::string& type : models::TypeRow::names()) {
@@ -258,7 +274,7 @@ TEST_CASE("models: all rows of the table of types are rules, and say their class
       for (const Value& name : encoders->items())
         CHECK(models::TypeRow::encoder(name.text()).find({"encoder", "hidden"}) != nullptr);
   }
-  CHECK(names.size() == 179);
+  CHECK(names.size() == 227);
   CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
 }
 

@@ -75,6 +75,82 @@ TEST_CASE("model parts: attention with a gate, sinks and norms of all heads") {
   CHECK(weights(layer) == plain + h * 8 * 16 + 8 + (8 + 2) * 16 + h * 8 - h * 2 * 16);
 }
 
+TEST_CASE("model parts: values of another width than keys") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  layer.attention = Attention{8, 2, 16};
+  layer.attention->v_dim = 10;
+  CHECK(weights(layer) == h * (8 * 16 + 2 * 16 + 2 * 10) + 8 * 10 * h + h);
+  const double products = 3 * 2.0 * (h * (8 * 16 + 2 * 26) + 8 * 10 * h);
+  CHECK(flops(layer, 64) == Approx(products + 3 * 2.0 * 8 * (16 + 10) * 64 / 2));
+  const Split split = one_rank(32);
+  CHECK(kept(layer, "output", split) == 2 * 32 * 8 * 10);
+  CHECK(kept(layer, "queries, keys, values", split) == 2 * 32 * (8 * 16 + 2 * 26));
+}
+
+TEST_CASE("model parts: gates and sinks of latent attention") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  layer.latent_attention = LatentAttention{4, 24, 32, 16, 8, 16};
+  const std::int64_t plain = weights(layer);
+  layer.latent_attention->sinks = true;
+  layer.latent_attention->head_gates = true;
+  CHECK(weights(layer) == plain + 4 + h * 4);
+  layer.latent_attention->head_gates = false;
+  layer.latent_attention->gated = true;
+  CHECK(weights(layer) == plain + 4 + h * 4 * 16);
+  const Split split = one_rank(32);
+  CHECK(kept(layer, "gated output", split) == 2 * 32 * 4 * 16);
+  // Out of the queries' product, with twice its inputs.
+  layer.latent_attention->sinks = layer.latent_attention->gated = false;
+  layer.latent_attention->joint_gate = true;
+  CHECK(weights(layer) == plain - 24 * 4 * 24 + 2 * 24 * (4 * 24 + 4 * 16));
+  CHECK(kept(layer, "gate", split) == 2 * 32 * 4 * 16);
+}
+
+TEST_CASE("model parts: small products beside the parts are whole on each tensor rank") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  layer.mlp = Mlp{96, true};
+  const std::int64_t plain = weights(layer);
+  const double without = flops(layer, 32);
+  layer.beside = {{4 * h, 8, 0, false, false}, {h, 3, 0, true, true}};
+  CHECK(weights(layer) == plain + 4 * h * 8 + h * 3 + 3);
+  CHECK(flops(layer, 32) == Approx(without + 3 * 2.0 * (4 * h * 8 + h * 3)));
+  const Split split = one_rank(32);
+  CHECK(kept(layer, "input", split) == 2 * 32 * (4 * h + h));
+  Split two = split;
+  two.tensor = 2;
+  const Model model = of(layer);
+  CHECK(local_parameters(model, model.kinds[0], two).dense == 3 * h * 96 / 2 + h + 4 * h * 8 + h * 3 + 3);
+}
+
+TEST_CASE("model parts: experts that pass a token on, and parts that run after others of the same layer") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  layer.attention = Attention{8, 2, 16};
+  layer.experts = Experts{6, 2, 24};
+  const std::int64_t plain = weights(layer);
+  layer.experts->zero = 3;
+  CHECK(weights(layer) == plain + 3 * h + 3 * 2 * 24 * h);
+  Layer after;
+  after.attention = layer.attention;
+  after.mlp = Mlp{96, true};
+  const std::int64_t alone = weights(after);
+  const double both = flops(layer, 32) + flops(after, 32);
+  const Split split = one_rank(32);
+  const double outputs = kept(layer, "output", split) + kept(after, "output", split);
+  layer.then = {after};
+  CHECK(weights(layer) == plain + 3 * h + 3 * 2 * 24 * h + alone);
+  CHECK(flops(layer, 32) == Approx(both));
+  CHECK(kept(layer, "output", split) == outputs);
+  const Model model = of(layer);
+  const Work work = work_of(model, model.kinds[0], split);
+  CHECK(work.attention.size() == 2);
+  CHECK(gradients_for_weight(model, model.kinds[0], split).size() == work.gemms.size());
+  CHECK(kept_tensors(model, model.kinds[0], split, Recomputation::Full, {}).size() == 1);
+}
+
 TEST_CASE("model parts: windows, chunks and picked keys") {
   Layer layer;
   layer.attention = Attention{8, 8, 8};
@@ -106,6 +182,9 @@ TEST_CASE("model parts: weights of linear mixers") {
   // Decay and gate by products of rank 8 each; a step for each head; decays for each channel.
   CHECK(weights(with({LinearRule::KimiDelta, 4, 16, 4, 16, 4, 8})) ==
         h * (3 * 64 + 4) + 2 * (h * 8 + 8 * 64) + 64 * h + 3 * 64 * 4 + 4 + 64 + 16 + h);
+  // By whole ones.
+  CHECK(weights(with({LinearRule::KimiDelta, 4, 16, 4, 16, 4})) ==
+        h * (3 * 64 + 4 + 2 * 64) + 64 * h + 3 * 64 * 4 + 4 + 64 + 16 + h);
   CHECK(weights(with({LinearRule::Lightning, 4, 16})) == h * 4 * 64 + 64 * h + 64 + h);
   // D = 128, N = 16, rank 4, taps with a bias, norms of 4 and 2 x 16.
   CHECK(weights(with({LinearRule::Mamba1, 128, 1, 0, 16, 4, 4, false, true, true})) ==

@@ -70,14 +70,18 @@ using Whole = std::int64_t;
 
 void read_part(const Part& part, model::Attention& out) {
   using A = model::Attention;
-  static constexpr Member<A, Whole> kSizes[] = {
-      {"heads", &A::heads}, {"kv_heads", &A::kv_heads}, {"head_dim", &A::head_dim}, {"window", &A::window}};
+  static constexpr Member<A, Whole> kSizes[] = {{"heads", &A::heads},
+                                                {"kv_heads", &A::kv_heads},
+                                                {"head_dim", &A::head_dim},
+                                                {"window", &A::window},
+                                                {"v_dim", &A::v_dim}};
   static constexpr Member<A, bool> kSwitches[] = {
       {"qkv_bias", &A::qkv_bias},     {"output_bias", &A::output_bias},
       {"head_norms", &A::head_norms}, {"wide_norms", &A::wide_norms},
       {"gated", &A::gated},           {"sinks", &A::sinks},
       {"values", &A::values},         {"chunked", &A::chunked},
-      {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates}};
+      {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates},
+      {"causal", &A::causal},         {"own_keys", &A::own_keys}};
   read_all(part, out, kSizes);
   read_all(part, out, kSwitches);
 }
@@ -87,8 +91,13 @@ void read_part(const Part& part, model::LatentAttention& out) {
   static constexpr Member<A, Whole> kSizes[] = {{"heads", &A::heads},       {"q_rank", &A::q_rank},
                                                 {"kv_rank", &A::kv_rank},   {"nope_dim", &A::nope_dim},
                                                 {"rope_dim", &A::rope_dim}, {"v_dim", &A::v_dim}};
+  static constexpr Member<A, bool> kSwitches[] = {{"bias", &A::bias},
+                                                  {"sinks", &A::sinks},
+                                                  {"gated", &A::gated},
+                                                  {"head_gates", &A::head_gates},
+                                                  {"joint_gate", &A::joint_gate}};
   read_all(part, out, kSizes);
-  part.read("bias", out.bias);
+  read_all(part, out, kSwitches);
   model::Indexer indexer;
   part.read("index_heads", indexer.heads);
   part.read("index_dim", indexer.head_dim);
@@ -138,8 +147,11 @@ void read_part(const Part& part, model::Mlp& out) {
 
 void read_part(const Part& part, model::Experts& out) {
   using E = model::Experts;
-  static constexpr Member<E, Whole> kSizes[] = {
-      {"experts", &E::experts}, {"top_k", &E::top_k}, {"ffn", &E::ffn}, {"shared_ffn", &E::shared_ffn}};
+  static constexpr Member<E, Whole> kSizes[] = {{"experts", &E::experts},
+                                                {"top_k", &E::top_k},
+                                                {"ffn", &E::ffn},
+                                                {"shared_ffn", &E::shared_ffn},
+                                                {"zero", &E::zero}};
   static constexpr Member<E, bool> kSwitches[] = {{"gated", &E::gated},
                                                   {"shared_gate", &E::shared_gate},
                                                   {"router_bias", &E::router_bias},
@@ -165,6 +177,8 @@ class Decoder {
     out_.sequence = std::min(sizes_.whole(text("sequence")).value_or(0), need("most_sequence"));
     out_.tables = sizes_.whole(text("tables")).value_or(0);
     out_.head_bias = sizes_.truth(text("head_bias"));
+    out_.head_product = sizes_.truth(text("head_product"));
+    out_.head_product_bias = sizes_.truth(text("head_product_bias"));
     out_.final_norm = sizes_.truth(text("final_norm"));
     out_.dropout = sizes_.truth(text("dropout"));
     out_.norm = norm();
@@ -184,6 +198,7 @@ class Decoder {
         if (const std::string& key = assumed->keys()[i].name; sizes_.find(key) == nullptr)
           warn(file, fmt::format("{} is null or missing: {} is assumed", sizes_.path_of(key),
                                  assumed->items()[i].text()));
+    if (const Value* says = type_.find({"says"})) warn(file, says->text());
     sizes_.finish(out_.warnings);
     const std::int64_t biases = router_numbers();
     const bool counts = std::any_of(out_.kinds.begin(), out_.kinds.end(), [](const model::Layer& kind) {
@@ -265,6 +280,22 @@ class Decoder {
     return at == nullptr ? "" : at->text();
   }
 
+  /// Small ones that belong to no part; without outputs there is none.
+  void add_products(std::string_view part, std::vector<model::Product>& out) {
+    const Value* rows = type_.find({"parts", part, "beside"});
+    for (std::size_t i = 0; rows != nullptr && i < rows->items().size(); ++i) {
+      const Value& row = rows->items()[i];
+      const auto number = [&](std::string_view name) {
+        const Value* at = row.find(name);
+        return at == nullptr ? 0 : sizes_.whole(at->text()).value_or(0);
+      };
+      const model::Product product{number("inputs"), number("outputs"), 0, number("bias") != 0,
+                                   number("activation") != 0};
+      for (std::int64_t times = row.find("times") == nullptr ? 1 : number("times"); times > 0; --times)
+        if (product.outputs > 0) out.push_back(product);
+    }
+  }
+
   model::Layer layer(const std::string& mixer, const std::string& feed) {
     model::Layer out;
     for (const std::string& part : {mixer, feed}) {
@@ -272,6 +303,7 @@ class Decoder {
         out.side = sizes_.whole(side->text()).value_or(0);
       if (const Value* tables = part.empty() ? nullptr : type_.find({"parts", part, "tables"}))
         out.tables += sizes_.whole(tables->text()).value_or(0);
+      if (!part.empty()) add_products(part, out.beside);
       add(part, "attention", out.attention);
       add(part, "latent", out.latent_attention);
       add(part, "mamba", out.mamba);
@@ -280,6 +312,8 @@ class Decoder {
       add(part, "experts", out.experts);
     }
     out.place = place(mixer.empty() ? feed : mixer);
+    if (const Value* then = feed.empty() ? nullptr : type_.find({"parts", feed, "then"}))
+      out.then.push_back(layer(mixer, then->text()));
     return out;
   }
 

@@ -24,6 +24,7 @@ using models::Fields;
 using models::TypeRow;
 
 constexpr std::int64_t kMostDefaultSequence = 8192;
+constexpr std::int64_t kMostPatches = std::int64_t{1} << 40;  ///< weights that make states of patches
 
 /// A hint is for typing errors: a name with other digits is another version.
 bool has_same_digits(std::string_view a, std::string_view b) {
@@ -82,23 +83,39 @@ bool is_version_4(const Value& root) {
   return version != nullptr && version->is(ValueKind::String) && version->text().starts_with("4.");
 }
 
-/// Throws InputError for a switch that is on and adds other weights in version 4 than in version 5.
+/// Throws InputError for a switch that is on and adds other weights in version 4 than in version 5. `keys` are a row's, or an object from such keys to what they must be and why.
 void refuse_changed(const Value& root, const TypeRow& row) {
   const Value* keys = row.find({"changed_since_4"});
   if (keys == nullptr || !is_version_4(root)) return;
-  for (const Value& key : keys->items())
-    if (models::Sizes(root, "", row).truth(key.text()))
-      models::refuse(
-          *root.find(key.text()), key.text(),
-          "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
+  for (std::size_t i = 0; i < keys->items().size(); ++i) {
+    const bool has_reasons = keys->is(ValueKind::Object);
+    const std::string& key = has_reasons ? keys->keys()[i].name : keys->items()[i].text();
+    if (!models::Sizes(root, "", row).truth(key)) continue;
+    const Value* at = root.find(key);
+    models::refuse(
+        at == nullptr ? root : *at, key,
+        has_reasons
+            ? keys->items()[i].text()
+            : "false: version 4 of transformers, which saved this file, gives more weights a bias by it");
+  }
+}
+
+/// Throws InputError where `architectures` names another class of the type, which builds other weights.
+void refuse_class(const Value& root, const TypeRow& row) {
+  const Value* only = row.find({"only_classes"});
+  const std::string name = class_of(root);
+  if (only == nullptr || name.empty() || row.has_class(name)) return;
+  models::refuse(root.find("architectures")->items().front(), "architectures",
+                 fmt::format("of the classes that are read as '{}': {}", row.name(), row.classes()));
 }
 
 /// A decoder in `text_config`, with what is in front of it. Version 4 reads there whether embeddings are tied, version 5 beside it.
 void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
   const Value* tower = row.find({"tower"});
   const Value* text_class = row.find({"text_class"});
-  const bool is_text =
-      is_bare(row, fields) || (text_class != nullptr && class_of(fields.object()) == text_class->text());
+  const Value* patches = row.find({"patches"});
+  const bool is_text = patches != nullptr || is_bare(row, fields) ||
+                       (text_class != nullptr && class_of(fields.object()) == text_class->text());
   if (tower == nullptr && !is_text)
     throw InputError(fields.object().where(),
                      fmt::format("the towers of '{}' are not read; its decoder is, from its text_config as a "
@@ -128,7 +145,13 @@ void read_wrapped(Fields& fields, const TypeRow& row, Model& out) {
     if (!is_version_4(fields.object())) out.tied = inner_counts || outer_counts;
   }
   if (!is_text) models::add_tower(whole, row, out);
-  if (!is_text && text != nullptr) whole.finish(out.warnings);
+  if (const Value* also = row.find({"also"}); also != nullptr && !is_text)
+    models::add_tower(whole, TypeRow::encoder(also->text()), out);
+  if (patches != nullptr) {
+    out.tables += whole.size(patches->text(), kMostPatches);
+    out.warnings.push_back(fmt::format("{}: {}", fields.object().where().file, row.find({"says"})->text()));
+  }
+  if ((!is_text || patches != nullptr) && text != nullptr) whole.finish(out.warnings);
 }
 
 }  // namespace
@@ -143,6 +166,7 @@ Model read_hugging_face(const Value& root) {
   fields.read("_name_or_path", out.name);
   if (out.name.empty()) out.name = row.name();
   out.source = "config.json of Hugging Face";
+  refuse_class(root, row);
   if (row.find({"text"}) != nullptr)
     read_wrapped(fields, row, out);
   else

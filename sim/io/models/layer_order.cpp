@@ -15,7 +15,7 @@ namespace {
 
 /// What a rule says besides parts: keys, and expressions.
 constexpr std::string_view kRuleKeys[] = {"by", "needs", "in", "not_in"};
-constexpr std::string_view kRuleSizes[] = {"period", "offset", "from", "to", "if", "base"};
+constexpr std::string_view kRuleSizes[] = {"period", "offset", "from", "to", "if", "base", "late_from"};
 
 template <class Names>
 bool is_one_of(std::string_view name, const Names& names) {
@@ -33,6 +33,8 @@ class LayerOrder {
       if (rule.is(ValueKind::String)) return std::vector<std::string>(count_, rule.text());
       if (!holds(rule)) continue;
       std::vector<std::string> out = rule.find("by") != nullptr ? listed(rule) : counted(rule);
+      replace(rule.find("first"), 0, 1, out);
+      replace(rule.find("late"), static_cast<std::size_t>(size(rule, "late_from", 0)), count_, out);
       if (const Value* last = rule.find("last")) out.back() = last->text();
       return out;
     }
@@ -40,6 +42,12 @@ class LayerOrder {
   }
 
  private:
+  /// Puts other parts in place of those that `others` names, for layers from one to another.
+  static void replace(const Value* others, std::size_t from, std::size_t to, std::vector<std::string>& out) {
+    for (std::size_t i = from; others != nullptr && i < to; ++i)
+      if (const Value* other = others->find(out[i])) out[i] = other->text();
+  }
+
   /// Keys of rules that do not hold here count as read too.
   void ask(const Value& rule) {
     for (std::size_t i = 0; i < rule.keys().size(); ++i) {
@@ -151,9 +159,13 @@ std::vector<std::string> parts_named(const TypeRow& type, std::string_view which
   std::vector<std::string> out;
   for (const Value& rule : type.find({which})->items()) {
     if (rule.is(ValueKind::String)) out.push_back(rule.text());
-    for (std::size_t i = 0; i < rule.keys().size(); ++i)
-      if (!is_one_of(rule.keys()[i].name, kRuleKeys) && !is_one_of(rule.keys()[i].name, kRuleSizes))
-        out.push_back(rule.items()[i].text());
+    for (std::size_t i = 0; i < rule.keys().size(); ++i) {
+      const Value& part = rule.items()[i];
+      if (rule.keys()[i].name == "first" || rule.keys()[i].name == "late")
+        for (const Value& other : part.items()) out.push_back(other.text());
+      else if (!is_one_of(rule.keys()[i].name, kRuleKeys) && !is_one_of(rule.keys()[i].name, kRuleSizes))
+        out.push_back(part.text());
+    }
   }
   return out;
 }

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kMostDecoderLayers = 4096;
 /// - else `on` for the layers that meet all conditions, `off` for the others: layers i with i mod `period` = `offset`, `from` and `to` (both included),
 ///   numbered `in` a list (from `base`) or an object's keys, `not_in` one, and `if` for all; it holds where the key that it `needs` is there.
 ///
-/// `last` names the last layer's part whatever the rest says. Throws InputError at the list for one that does not fit.
+/// `first` says another part for the first layer in place of the one that the rest says, `late` for all `late_from` a number on, `last` names the last layer's whatever the rest says. Throws InputError at the list for one that does not fit.
 [[nodiscard]] std::vector<std::string> parts_of_layers(Sizes& sizes, const TypeRow& type,
                                                        std::string_view which, std::size_t count);
 

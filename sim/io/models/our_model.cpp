@@ -41,6 +41,7 @@ void read_part(Fields& fields, model::Attention& out) {
   fields.read("values", out.values);
   fields.read("chunked", out.chunked);
   fields.read("own_keys", out.own_keys);
+  fields.read("v_dim", out.v_dim);
 }
 
 void read_part(Fields& fields, model::Indexer& out) {
@@ -62,6 +63,10 @@ void read_part(Fields& fields, model::LatentAttention& out) {
   fields.read("bias", out.bias);
   fields.read("window", out.window);
   read_part_of(fields, "indexer", out.indexer);
+  fields.read("sinks", out.sinks);
+  fields.read("gated", out.gated);
+  fields.read("head_gates", out.head_gates);
+  fields.read("joint_gate", out.joint_gate);
 }
 
 void read_part(Fields& fields, model::Mamba& out) {
@@ -129,6 +134,7 @@ void read_part(Fields& fields, model::Experts& out) {
   fields.read("router_bias", out.router_bias);
   fields.read("bias", out.bias);
   fields.read("shared_bias", out.shared_bias);
+  fields.read("zero", out.zero);
 }
 
 /// Rows of `columns` whole numbers.
@@ -247,12 +253,14 @@ model::Layer read_kind(const Value& value, char letter) {
   read_norm(fields, layer.norm);
   read_products(fields, "before", layer.before);
   read_products(fields, "behind", layer.behind);
+  read_products(fields, "beside", layer.beside);
   fields.read("tables", layer.tables);
   fields.read("side", layer.side);
   using enum model::NormPlace;
   static constexpr std::pair<std::string_view, model::NormPlace> kPlaces[] = {
       {"before", Before}, {"after", After}, {"around", Around}, {"shared", Shared}};
   read_name(fields, "norms", kPlaces, layer.place);
+  if (const Value* then = fields.find("then")) layer.then.push_back(read_kind(*then, letter));
   fields.finish();
   return layer;
 }
@@ -347,6 +355,8 @@ void read_sizes(Fields& fields, model::Model& out) {
   fields.read("vocabulary", out.vocabulary);
   fields.read("tied", out.tied);
   fields.read("head_bias", out.head_bias);
+  fields.read("head_product", out.head_product);
+  fields.read("head_product_bias", out.head_product_bias);
   read_norm(fields, out.norm);
   fields.read("final_norm", out.final_norm);
   fields.read("dropout", out.dropout);

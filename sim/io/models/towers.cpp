@@ -32,8 +32,13 @@ struct Tower {
   std::int64_t last_tables = 0;
   std::int64_t window = 0;  ///< patches that attention sees where a layer is not in `whole`
   std::vector<std::int64_t> whole;
+  std::int64_t whole_tables = 0;     ///< weights of no product that only these have
   std::vector<std::int64_t> tapped;  ///< layers with a projector of their own, as that after the last
   std::int64_t tap_tables = 0;
+  std::int64_t merging = -1;  ///< the layer after which tokens are merged; -1: none
+  std::vector<Product> merger;
+  std::int64_t merger_tables = 0;
+  std::int64_t merged_tokens = 0;
 
   [[nodiscard]] bool has_window(std::int64_t i) const {
     return window != 0 && std::find(whole.begin(), whole.end(), i) == whole.end();
@@ -77,14 +82,20 @@ class Rules {
     return out;
   }
 
-  /// Layers that the list of a key names.
+  /// Layers that the list of a key names by their numbers, or as those of full attention.
   [[nodiscard]] std::vector<std::int64_t> layers(std::string_view name) const {
     std::vector<std::int64_t> out;
     const Value* list = has(name) ? sizes_.find(word(name)) : nullptr;
     if (list == nullptr) return out;
     const std::string path = sizes_.path_of(word(name));
     if (!list->is(ValueKind::Array)) refuse(*list, path, "an array of layers");
-    for (const Value& item : list->items()) out.push_back(whole_number(item, path));
+    for (std::size_t i = 0; i < list->items().size(); ++i) {
+      const Value& item = list->items()[i];
+      if (!item.is(ValueKind::String))
+        out.push_back(whole_number(item, path));
+      else if (item.text() == "full_attention")
+        out.push_back(static_cast<std::int64_t>(i));
+    }
     return out;
   }
 
@@ -95,6 +106,17 @@ class Rules {
   const TypeRow& type_;
   std::string_view part_;
 };
+
+/// Tokens become fewer after a layer inside.
+void read_merger(Sizes& sizes, const Rules& rules, Tower& out) {
+  const auto at = rules.has("merging") ? sizes.whole(rules.word("merging")) : std::nullopt;
+  if (!at) return;
+  if (*at + 1 >= out.layers) rules.refuse_last(fmt::format("less than {}, the last layer", out.layers - 1));
+  out.merging = *at;
+  out.merger = rules.products("merger");
+  out.merger_tables = rules.whole("merger_tables");
+  out.merged_tokens = rules.size("merged_tokens", kMostTokens);
+}
 
 /// Every head sees all.
 model::Attention attention_of(const Rules& rules, std::int64_t hidden) {
@@ -141,7 +163,13 @@ Tower tower_of(Sizes& sizes, const TypeRow& type) {
   out.tap_tables = rules.whole("tap_tables");
   out.window = rules.whole("window");
   out.whole = rules.layers("whole");
+  out.whole_tables = rules.whole("whole_tables");
+  if (const std::int64_t period = rules.whole("whole_period"); period > 0 && out.whole.empty()) {
+    for (std::int64_t i = period - 1; i + 1 < out.layers; i += period) out.whole.push_back(i);
+    out.whole.push_back(out.layers - 1);
+  }
   out.tapped = rules.layers("tapped");
+  read_merger(sizes, rules, out);
   return out;
 }
 
@@ -154,27 +182,42 @@ constexpr Letter kFirst = {'P', "encoder, first"};
 constexpr Letter kMiddle = {'V', "encoder"};
 constexpr Letter kWindowed = {'W', "encoder, windowed"};
 constexpr Letter kTapped = {'X', "encoder, with a projector of its own"};
+constexpr Letter kMerging = {'X', "encoder, with a merger of its own"};
+constexpr Letter kMerged = {'v', "encoder, of merged tokens"};
 constexpr Letter kLast = {'J', "encoder, with projector"};
 
 Letter letter_of(const Tower& tower, std::int64_t i) {
   if (i == 0) return kFirst;
   if (i + 1 == tower.layers) return kLast;
   if (tower.has_tap(i)) return kTapped;
+  if (i == tower.merging) return kMerging;
+  if (tower.merging >= 0 && i > tower.merging) return kMerged;
   return tower.has_window(i) ? kWindowed : kMiddle;
 }
 
+/// The same of a second tower.
+char second(char letter) {
+  if (letter == kMiddle.letter) return 'u';
+  return letter == kMerged.letter ? 'm' : static_cast<char>(letter - 'A' + 'a');
+}
+
 void add_layers(const Tower& tower, model::Model& out) {
+  const bool is_second = out.find(kFirst.letter) != nullptr;
   std::string letters;
   std::vector<model::Layer> kinds;
   for (std::int64_t i = 0; i < tower.layers; ++i) {
     const Letter named = letter_of(tower, i);
-    const bool is_known = letters.find(named.letter) != std::string::npos;
-    letters += named.letter;
+    const char letter = is_second ? second(named.letter) : named.letter;
+    const bool is_known = letters.find(letter) != std::string::npos;
+    letters += letter;
     if (is_known) continue;
     model::Layer layer = tower.layer;
-    layer.letter = named.letter;
-    layer.name = named.name;
-    if (tower.has_window(i)) layer.attention->window = tower.window;
+    layer.letter = letter;
+    layer.name = is_second ? fmt::format("second {}", named.name) : named.name;
+    if (tower.has_window(i))
+      layer.attention->window = tower.window;
+    else
+      layer.tables += tower.whole_tables;
     if (i == 0) {
       layer.before = tower.before;
       layer.tables += tower.first_tables;
@@ -182,6 +225,12 @@ void add_layers(const Tower& tower, model::Model& out) {
     if (tower.has_tap(i)) {
       layer.behind = tower.behind;
       layer.tables += tower.tap_tables;
+    }
+    if (i == tower.merging) {
+      layer.behind = tower.merger;
+      layer.tables += tower.merger_tables;
+    } else if (tower.merging >= 0 && i > tower.merging) {
+      layer.tokens = tower.merged_tokens;
     }
     if (i + 1 == tower.layers) {
       layer.behind.insert(layer.behind.end(), tower.behind.begin(), tower.behind.end());
@@ -232,7 +281,8 @@ void add_projector(Sizes& whole, const Sizes& encoder, const TypeRow& type, Towe
 }
 
 /// What the encoder makes and the decoder reads should be as wide. The library builds it anyway, and so defaults of some classes do not fit each other.
-void warn_of_width(const Value& object, const Tower& tower, model::Model& out) {
+void warn_of_width(const Value& object, const TypeRow& type, const Tower& tower, model::Model& out) {
+  if (type.find({"joined"}) != nullptr) return;
   const std::int64_t made = tower.behind.empty() ? tower.layer.hidden : tower.behind.back().outputs;
   if (made != out.hidden)
     out.warnings.push_back(
@@ -252,11 +302,14 @@ void add_tower(Sizes& whole, const TypeRow& type, model::Model& out) {
   const TypeRow row = encoder_row(*object, whole.path_of(key), type);
   Sizes sizes(*object, whole.path_of(key), row);
   for (Sizes* each : {&whole, &sizes}) each->bind("decoder_width", out.hidden);
+  if (const Value* told = type.find({"told"}))
+    for (std::size_t i = 0; i < told->keys().size(); ++i)
+      sizes.bind(told->keys()[i].name, whole.truth(told->items()[i].text()) ? 1 : 0);
   sizes.check_least();
   Tower tower = tower_of(sizes, row);
   add_projector(whole, sizes, type, tower, out);
   warn_of_image(sizes, row, tower, out);
-  warn_of_width(*object, tower, out);
+  warn_of_width(*object, type, tower, out);
   sizes.finish(out.warnings);
   add_layers(tower, out);
 }

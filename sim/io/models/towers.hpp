@@ -12,8 +12,10 @@ namespace pipeloom::io::models {
 /// last. REQUIRES: out.hidden and out.layers are read, and `whole` is of the file's outermost object. Throws InputError for a tower that is not known, with
 /// those that are.
 ///
-/// Rows of files say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
-/// `after` (products) and `tables`, `merge`, a size that products may name, and `says`, a warning. Rows of encoders say `encoder`, an object of expressions over their own keys:
+/// Rows of files without a tower say `patches`, the weights that make states of patches, with `says`. Others say in `read`: `tower` (the key of the tower's object), `encoders` (types that it may have, the usual one first) `projector`, an object of
+/// `after` (products) and `tables`, `merge`, a size that products may name, `told`, switches that the
+/// encoder's expressions know by name, `says`, a warning, and `also`, a row of encoders.def that says the same of a second tower (`joined` where its states are
+/// put beside the first's). Rows of encoders say `encoder`, an object of expressions over their own keys:
 ///
 /// | key | meaning |
 /// | --- | --- |
@@ -23,6 +25,8 @@ namespace pipeloom::io::models {
 /// | `before` `after` | products: `inputs` `outputs` `tokens` `bias` `activation` |
 /// | `tables` `first_tables` `last_tables` `tap_tables` | weights of no product, of each layer, the first, the last, and those in `tapped` |
 /// | `window` `whole` `tapped` | tokens that attention sees, and keys of lists: layers that see all, and layers with a projector of their own |
+/// | `whole_period` `whole_tables` | where that list is missing, the period of layers that see all, as the last does; weights of no product that only these have |
+/// | `merging` `merger` `merger_tables` `merged_tokens` | a layer inside, the products and weights after it that merge tokens, and how many there are then |
 ///
 /// All know the names `decoder_width`, `rows`, `columns`; projectors `encoder_width` and `encoder_tokens` too.
 void add_tower(Sizes& whole, const TypeRow& type, model::Model& out);

@@ -11,6 +11,7 @@ constexpr TypeRules kRows[] = {
 #define PIPELOOM_TYPE(type, like, classes, rules) {type, like, classes, rules},
 #include "sim/io/models/types.def"
 #include "sim/io/models/types_alike.def"
+#include "sim/io/models/types_bert.def"
 #include "sim/io/models/types_older.def"
 #include "sim/io/models/types_towers.def"
 };

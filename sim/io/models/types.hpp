@@ -40,6 +40,8 @@ class TypeRow {
 
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] bool has_class(std::string_view name) const;
+  /// With blanks between.
+  [[nodiscard]] std::string_view classes() const { return classes_; }
   /// Null for a key that the class does not know.
   [[nodiscard]] const Value* default_of(std::string_view key) const;
   /// Without `key` itself.
