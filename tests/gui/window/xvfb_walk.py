@@ -76,7 +76,9 @@ class Window:
             expect("exit status of a window that is to stay", self.program.poll(), None)
             expect_that("the window is at rest in time", time.monotonic() < until)
             time.sleep(0.01)
-        return json.loads(self.state_file.read_text())
+        state = json.loads(self.state_file.read_text())
+        expect("texts over each other", state["window"]["overlaps"], [])
+        return state
 
     def act(self, *words):
         """An action of xdotool, and all that it does."""
