@@ -59,7 +59,8 @@ TEST_CASE("model check: an encoder's ends") {
   const auto refuses_layer = [](const std::function<void(Layer&)>& change, const std::string& message) {
     refuses([&](Model& m) { m = encoder(), change(m.kinds.back()); }, message);
   };
-  refuses_layer([](Layer& l) { l.before.resize(3); }, "there are 3 products before layer 'P'; at most 2");
+  refuses_layer([](Layer& l) { l.before.resize(5); }, "there are 5 products before layer 'P'; at most 4");
+  refuses_layer([](Layer& l) { l.beside.resize(9); }, "there are 9 products beside layer 'P'; at most 8");
   refuses_layer([](Layer& l) { l.before[0].inputs = 0; }, "inputs of a product before layer 'P' is 0");
   refuses_layer([](Layer& l) { l.behind[0].tokens = -1; }, "tokens of a product behind layer 'P' is -1");
   refuses_layer(
