@@ -105,8 +105,9 @@ void refuse_class(const Value& root, const TypeRow& row) {
   const Value* only = row.find({"only_classes"});
   const std::string name = class_of(root);
   if (only == nullptr || name.empty() || row.has_class(name)) return;
-  models::refuse(root.find("architectures")->items().front(), "architectures",
-                 fmt::format("of the classes that are read as '{}': {}", row.name(), row.classes()));
+  models::refuse(
+      root.find("architectures")->items().front(), "architectures",
+      fmt::format("of the classes that are read as '{}': {}", shortened(row.name(), 80), row.classes()));
 }
 
 /// A decoder in `text_config`, with what is in front of it. Version 4 reads there whether embeddings are tied, version 5 beside it.
