@@ -56,7 +56,7 @@ std::string default_word(const io::Key& key) {
 }
 
 /// A number that was not typed, with the four digits that count; counts and words as they are.
-std::string four_digits(std::string text) {
+std::string four_digits(const std::string& text) {
   const auto number = text.find('.') == std::string::npos ? std::nullopt : number_in<double>(text);
   const std::string shorter = number ? fmt::format("{:.4g}", *number) : text;
   return shorter.size() < text.size() ? shorter : text;
