@@ -74,7 +74,7 @@ FieldLook look_of(Ui& ui, const io::Key& key) {
   std::string unit = config(ui).value("costs.time_unit");
   if (unit.empty()) unit = ui.session.part<HeldValues>().of(*io::find_config_key("costs.time_unit"), run);
   ShownValue shown = shown_of(key, value, unit.empty() ? "unit" : unit);
-  if (set.empty()) shown.text = four_digits(std::move(shown.text));
+  if (set.empty()) shown.text = four_digits(shown.text);
   return {std::move(shown.text), std::move(shown.unit), set.empty(), config(ui).refusal_of(key) != nullptr};
 }
 
