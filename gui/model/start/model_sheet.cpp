@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -35,19 +38,26 @@ std::string summary_of(const std::vector<ModelLine>& lines) {
                      lines.front().schedule, lines.front().step);
 }
 
-/// The value of a count; `otherwise` where the configuration does not say it.
+/// The value of a count; `otherwise` where the configuration does not say it. A refused text may be below 1.
 int count_of(const ConfigModel& config, const char* key, int otherwise) {
-  return number_in<int>(config.value(key)).value_or(otherwise);
+  return std::max(1, number_in<int>(config.value(key)).value_or(otherwise));
+}
+
+/// The product of counts, or the largest number where it is larger.
+int product_of(std::initializer_list<int> counts) {
+  std::int64_t out = 1;
+  for (const int count : counts) out = std::min<std::int64_t>(out * count, std::numeric_limits<int>::max());
+  return static_cast<int>(out);
 }
 
 }  // namespace
 
 int replicas_of(const ModelChoice& choice) {
-  return choice.gpus / (choice.tensor * choice.pipeline);
+  return choice.gpus / product_of({choice.tensor, choice.pipeline});
 }
 
 std::string problem_of(const ModelChoice& choice) {
-  const int ranks = choice.tensor * choice.pipeline;
+  const int ranks = product_of({choice.tensor, choice.pipeline});
   if (choice.gpus % ranks != 0 || choice.gpus < ranks)
     return fmt::format("GPUs: a multiple of TP x PP = {}", ranks);
   const int replicas = replicas_of(choice);
@@ -72,10 +82,10 @@ ModelChoice choice_in(const ConfigModel& config) {
   choice.tensor = count_of(config, "costs.tp", 1);
   choice.pipeline = count_of(config, "ranks", choice.pipeline);
   const int replicas = count_of(config, "costs.dp", 1);
-  choice.gpus = choice.tensor * choice.pipeline * replicas;
+  choice.gpus = product_of({choice.tensor, choice.pipeline, replicas});
   choice.sequence = count_of(config, "costs.seq", choice.sequence);
   const int samples =
-      count_of(config, "microbatches", 1) * count_of(config, "costs.micro_batch", 1) * replicas;
+      product_of({count_of(config, "microbatches", 1), count_of(config, "costs.micro_batch", 1), replicas});
   choice.batch = count_of(config, "costs.global_batch", samples);
   return choice;
 }
