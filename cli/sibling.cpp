@@ -21,10 +21,15 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
+/// The folder of this program; "" if the system does not tell.
+fs::path own_folder() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
 std::vector<fs::path> places(const std::string& name, const std::string& build_folder) {
   std::vector<fs::path> found;
-  std::error_code ignored;
-  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path here = own_folder();
   if (!here.empty()) {
     found.push_back(here / name);
     found.push_back(here.parent_path() / build_folder / name);
@@ -44,6 +49,14 @@ std::vector<fs::path> places(const std::string& name, const std::string& build_f
 std::optional<fs::path> find_sibling(const std::string& name, const std::string& build_folder) {
   for (const fs::path& place : places(name, build_folder))
     if (is_program(place)) return place;
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_data(const std::string& name, const std::string& build_folder) {
+  const fs::path above = own_folder().parent_path();
+  std::error_code ignored;
+  for (const fs::path& place : {above / "share/pipeloom" / name, above.parent_path() / build_folder})
+    if (fs::is_directory(place, ignored)) return place;
   return std::nullopt;
 }
 

@@ -13,6 +13,11 @@ namespace pipeloom::cli {
 [[nodiscard]] std::optional<std::filesystem::path> find_sibling(const std::string& name,
                                                                 const std::string& build_folder);
 
+/// The folder of that name among the data of this program: `share/pipeloom/` where it is installed, else `build_folder` beside the build that it
+/// is of. Null where there is none.
+[[nodiscard]] std::optional<std::filesystem::path> find_data(const std::string& name,
+                                                             const std::string& build_folder);
+
 /// Command line of this process, its own name first. Throws SystemError, beginning with `why`, if the system does not tell.
 [[nodiscard]] std::vector<std::string> own_words(const std::string& why);
 

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include <pipeloom/link.hpp>
 #include <pipeloom/run.hpp>
 #include "sim/cost/bind.hpp"
 #include "sim/draw/palette.hpp"
@@ -8,6 +9,7 @@
 #include "study/compare/compare.hpp"
 #include "study/report/report.hpp"
 #include "study/run/input.hpp"
+#include "study/run/run_link.hpp"
 
 namespace pipeloom {
 namespace {
@@ -59,6 +61,10 @@ std::string report_json(const Run& run) {
   std::ostringstream out;
   study::write_report(out, run);
   return std::move(out).str();
+}
+
+std::string link_of(const Run& run, const Run* compare, std::string_view base) {
+  return study::link_of(run, compare, base);
 }
 
 std::string kind_colour(OpKind kind, bool dark) {

@@ -9,7 +9,7 @@ set -euo pipefail
 
 readonly build_packages=(
   g++ cmake ninja-build pkg-config
-  libboost-dev libcairo2-dev libcli11-dev libfmt-dev libopenblas-dev libsqlite3-dev nlohmann-json3-dev zlib1g-dev
+  libboost-dev libcairo2-dev libcli11-dev libcpp-httplib-dev libfmt-dev libopenblas-dev libsqlite3-dev nlohmann-json3-dev zlib1g-dev
   fonts-dejavu-core fonts-inter libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
 readonly test_packages=(catch2 iproute2 munge openmpi-bin python3 slurm-wlm xdotool xvfb)
@@ -73,7 +73,7 @@ main() {
   [[ ${PIPELOOM_SKIP_DEPS:-} != 1 ]] || return 0
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     say "no apt-get here. Install by your own means: a C++20 compiler, CMake 3.25, Ninja, pkg-config, Boost 1.74"
-    say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11, SQLite 3, zlib, OpenBLAS (optional); for the window Dear ImGui (its pkg-config file), GLFW 3.3,"
+    say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11, SQLite 3, zlib, OpenBLAS and cpp-httplib (optional); for the window Dear ImGui (its pkg-config file), GLFW 3.3,"
     say "OpenGL, EGL, DejaVu Sans and Inter (optional); for the tests Catch2, python3, Xvfb, xdotool, Open MPI, Slurm and munge."
     say "Then run again with PIPELOOM_SKIP_DEPS=1."
     return 1

@@ -297,8 +297,9 @@ bool read_times(ConvertOptions& options) {
   if (options.input.file->empty()) return false;
   const io::Format* const named = io::format_by_extension(*options.input.file);
   const bool long_one = from || (named != nullptr && named->read_timeline);
-  options.input.text =
-      io::read_file(*options.input.file, long_one ? io::kMaxTimelineBytes : io::kMaxFileBytes);
+  if (!options.input.text)
+    options.input.text =
+        io::read_file(*options.input.file, long_one ? io::kMaxTimelineBytes : io::kMaxFileBytes);
   return from || io::looks_like_timeline(*options.input.text);
 }
 
@@ -317,7 +318,7 @@ void split_files(ConvertOptions& options) {
   files.pop_back();
   options.input.file = files.front();
   auto& request = static_cast<pipeloom::Request&>(options.input);
-  request = study::with_schedule_name(request);
+  request = study::settled(request);
   if (!options.input.file && files.size() == 1) return;
   if (files.size() > 1 && study::files_by_run(files, options.input.from).size() > 1) {
     options.runs = std::move(files);

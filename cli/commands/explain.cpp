@@ -12,6 +12,7 @@
 #include "cli/options.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
+#include "sim/io/links/link.hpp"
 #include "study/explain/amounts.hpp"
 #include "study/explain/shown/explain_runs.hpp"
 #include "study/explain/shown/explain_table.hpp"
@@ -133,7 +134,7 @@ ExitCode run_explain(const ExplainOptions& options) {
   request.file = options.predicted;
   request.from.reset();  // these are the measured run's
   request.mapping.reset();
-  request.text = io::read_file(options.predicted, io::kMaxTimelineBytes);
+  request.text = io::read_text(options.predicted, io::kMaxTimelineBytes).text;
   const pipeloom::Limits limits = options.input.limits();
   const bool is_timeline = io::looks_like_timeline(*request.text);
   Answer answer;

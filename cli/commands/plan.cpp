@@ -21,11 +21,13 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/formats.hpp"
 #include "sim/io/json/json_text.hpp"
+#include "sim/io/links/link.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "study/layouts/layouts.hpp"
 #include "study/layouts/shown/layouts_shown.hpp"
 #include "study/plan/shown/plan_picture.hpp"
 #include "study/plan/shown/plan_shown.hpp"
+#include "study/run/run_link.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
@@ -167,8 +169,8 @@ Asked workload_of(PlanCommand& options) {
   const std::filesystem::path path(run.model);
   std::error_code unknown;
   const bool is_file = std::filesystem::is_regular_file(path, unknown);
-  if (run.model == "-" || (path.extension() == ".json" && is_file)) {
-    base = io::Document::parse(io::read_file(run.model), run.model == "-" ? "standard input" : run.model);
+  if (run.model == "-" || io::names_link(run.model) || (path.extension() == ".json" && is_file)) {
+    base = study::read_config_text(run.model);
     run.model.clear();
   }
   if (is_file && (path.extension() == ".csv" || base.root().find("orders") != nullptr)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <pipeloom/link.hpp>
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/options.hpp"
@@ -35,6 +36,7 @@ struct ReportOptions {
   std::optional<std::string> top;
   std::optional<std::string> over;
   ScenarioOptions scenarios;
+  std::string base = std::string(kServeAddress);
 };
 
 /// True if any option was given that only sweeps understand.
@@ -97,10 +99,11 @@ Result page_of_runs(const ReportOptions& options, Medium medium) {
     const auto scenarios =
         study::at_place(runs.front().title, [&] { return scenarios_of(options.scenarios, runs.front()); });
     result.page = study::page::run_page(runs.front(), medium, scenarios ? &*scenarios : nullptr);
-    return result;
+  } else {
+    require_no_scenarios(options);
+    result.page = study::page::compare_page(runs, medium);
   }
-  require_no_scenarios(options);
-  result.page = study::page::compare_page(runs, medium);
+  if (medium == Medium::Html) study::page::add_link(result.page, runs, options.base);
   return result;
 }
 
@@ -184,6 +187,8 @@ Run report(OptionList& list) {
               "The page; - is standard output; without it a text for the terminal is printed");
   list.option("--format", options->format, join(study::page::page_format_names(), "|"),
               "What to write, whatever the file's name is; without -o to standard output");
+  list.option("--base", options->base, "URL",
+              "HTML: address of the page that its link opens in, by default that of `pipeloom serve`");
   list.flag("--force", options->force, "Overwrite an existing file");
   add_sweep_options(list, *options);
   add_shape_options(list, options->input);

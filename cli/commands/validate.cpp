@@ -16,6 +16,7 @@
 #include "schedules/generator.hpp"
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/io/links/link.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/report/trace_page.hpp"
@@ -237,7 +238,7 @@ std::string as_page(const Findings& findings, const ValidateOptions& options) {
 
 /// A place in a file for programs that show findings beside its lines: that of an option is the file that it was given with.
 study::Finding placed(study::Finding finding, const ValidateOptions& options) {
-  if (finding.where.line <= 0) finding.where = Where{options.input.file.value_or("")};
+  if (finding.where.line <= 0) finding.where = Where{io::shown_name(options.input.file.value_or(""))};
   if (options.input.file == "-") finding.where.file.clear();
   return finding;
 }

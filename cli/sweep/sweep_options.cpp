@@ -8,7 +8,7 @@
 
 #include "cli/numbers.hpp"
 #include "sim/base/text_tools.hpp"
-#include "sim/io/json/file.hpp"
+#include "study/run/run_link.hpp"
 
 namespace pipeloom::cli {
 
@@ -47,8 +47,8 @@ void require_no_base_options(const InputOptions& input) {
 io::Document read_base(const InputOptions& input) {
   io::Document base;
   if (input.file) {
-    const std::string name = *input.file == "-" ? "standard input" : *input.file;
-    base = io::Document::parse(io::read_file(*input.file, io::kMaxDocumentBytes), name);
+    base = study::read_config_text(*input.file);
+    const std::string name = base.root().where().file;
     if (io::is_schedule_file(base.root()))
       throw InputError(Where{name}, "this is a schedule; --axis varies a configuration, so give one");
     if (base.root().find("axes") != nullptr)

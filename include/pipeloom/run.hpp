@@ -29,8 +29,9 @@ namespace pipeloom {
 class Program;
 struct ProgramRun;
 namespace io {
+class Value;
 struct EffectiveConfig;
-}
+}  // namespace io
 namespace study {
 struct MessageSummary;
 struct ModelRun;
@@ -40,8 +41,8 @@ struct Repeated;
 /// A run as a user gives it: a file, and values that override it. All are texts: the reader of configurations checks them
 /// and its errors name the option that is wrong.
 struct Request {
-  std::optional<std::string> file;            ///< configuration or schedule file, "-" for standard input
-  std::optional<std::string> text;            ///< the file's text, if it was read already
+  std::optional<std::string> file;  ///< configuration or schedule file, a link, "-" for standard input
+  std::optional<std::string> text;  ///< the file's text, if it was read already
   std::vector<std::string> other_files = {};  ///< of a trace: those of the other ranks, beside `file`
   std::optional<std::string> from;     ///< format of the file; without it content decides, then the extension
   std::optional<std::string> mapping;  ///< of a trace: the file with the meanings of its ranges' names
@@ -103,6 +104,8 @@ struct Run {
   Timeline timeline;
   /// With every default spelt out, of runs from configurations and schedule files.
   std::shared_ptr<const io::EffectiveConfig> effective;
+  /// The configuration as it was given, of runs that were read from one: what links hold (<pipeloom/link.hpp>). Else null.
+  std::shared_ptr<const io::Value> given;
   /// Times and sizes of its ops, in one Terms where a configuration gave them; null for measured runs.
   std::shared_ptr<const Costs> costs;
   std::shared_ptr<const MemoryModel> memory;

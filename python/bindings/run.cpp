@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <pipeloom/error.hpp>
+#include <pipeloom/link.hpp>
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/run.hpp>
 #include <pipeloom/schedules.hpp>
@@ -136,6 +137,19 @@ nb::bytes written(const PyRun& run, const std::string& format, const Picture& pi
     text = std::move(out).str();
   }
   return nb::bytes(text.data(), text.size());
+}
+
+std::string link_to(const PyRun& run, const PyRun* compare, const std::string& base) {
+  return link_of(run.run(), compare == nullptr ? nullptr : &compare->run(), base);
+}
+
+/// config, file, compare.
+using LinkParts =
+    std::tuple<std::optional<std::string>, std::optional<std::string>, std::optional<std::string>>;
+
+LinkParts parts_of_link(const std::string& text) {
+  Link link = read_link(text);
+  return {std::move(link.config), std::move(link.file), std::move(link.compare)};
 }
 
 std::vector<std::string> queues_of(const Schedule& schedule) {
@@ -265,11 +279,15 @@ void bind_run(nb::module_& module) {
       .def("placement", [](const PyRun& self) { return placement_of_run(*self.run().schedule); })
       .def("report", &report_of)
       .def("write", &written, "format"_a, "picture"_a)
+      .def("link", &link_to, "compare"_a.none(), "base"_a)
       .def("memory", &memory_of, "rank"_a, "step"_a)
       .def("idle", &idle_of);
   bind_columns(type);
   module.def("run", &make_run, "request"_a, "with_metrics"_a);
   module.def("compare", &compare_runs, "runs"_a);
+  module.def("is_link", [](const std::string& text) { return is_link(text); });
+  module.def("read_link", &parts_of_link, "text"_a);
+  module.attr("serve_address") = std::string(kServeAddress);
 }
 
 }  // namespace pipeloom::python

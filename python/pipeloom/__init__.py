@@ -7,7 +7,7 @@
 docs/python.md is the manual. Nothing here needs a network, a compiler or a GPU; ``pipeloom.torch`` imports torch when it is used.
 """
 
-from ._api import calibrate, compare, convert, estimate, explain, hardware, models, plan, read, schedules, simulate, sweep, validate
+from ._api import calibrate, compare, convert, estimate, explain, from_link, hardware, models, plan, read, schedules, simulate, sweep, validate
 from ._core import kinds as _kinds
 from ._core import version as _version
 from ._errors import DeviceError, Error, HangError, InputError, ScheduleError, TooLargeError
@@ -23,5 +23,5 @@ __version__: str = _version()
 __all__ = [
     "KINDS", "Answer", "Candidate", "Comparison", "DeviceError", "Error", "HangError", "InputError", "Plan", "Result", "Run",
     "Schedule", "ScheduleError", "ScheduleInfo", "ScheduleList", "Sweep", "TooLargeError", "Validation", "calibrate", "compare",
-    "convert", "estimate", "explain", "hardware", "models", "plan", "read", "schedules", "simulate", "sweep", "validate",
+    "convert", "estimate", "explain", "from_link", "hardware", "models", "plan", "read", "schedules", "simulate", "sweep", "validate",
 ]

@@ -70,6 +70,23 @@ def read(file: str | os.PathLike[str], *others: str | os.PathLike[str], format: 
     return run_of(fields)
 
 
+def from_link(text: str, *, compare: bool = False) -> Result:
+    """The configuration that a link holds, or its second one with ``compare``: to be changed and simulated. Nothing is loaded from a network. Raises
+    InputError for what is no link, is damaged or of another version, and for links to a file beside a page."""
+    config, file, second = _core.read_link(text)
+    found = second if compare else config
+    if found is None:
+        raise InputError(f"this link leads to the file {file!r} beside its page; download that" if file is not None and not compare
+                         else "this link holds no second configuration")
+    try:
+        value = json.loads(found)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise InputError("this link holds no configuration; copy it again")
+    return Result(value)
+
+
 @overload
 def schedules(name: None = None) -> ScheduleList: ...
 @overload

@@ -280,6 +280,12 @@ class Run:
         target.write_text(json.dumps(config))
         return str(target)
 
+    def link(self, compare: Run | None = None, *, base: str = _core.serve_address) -> str:
+        """The run as an address, whose part after '#' is its configuration: a browser that opens it shows the run, to be changed, and sends it nowhere.
+        ``compare`` is a second run beside it, ``base`` the page's address, by default that of ``pipeloom serve`` and ``python -m pipeloom.play``. Raises
+        InputError for measured runs, schedules by hand, and configurations that name other files or are too long."""
+        return str(self._core.link(compare._core if compare is not None else None, base))
+
     # --- how it looks ---
 
     def page(self) -> str:

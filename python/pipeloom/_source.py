@@ -93,8 +93,8 @@ def _microbatch(op: str) -> int:
 
 
 def is_path(source: str) -> bool:
-    """True if a text names a file and not a schedule; where it could be both, it is the schedule."""
-    if source == "-" or os.sep in source or Path(source).suffix:
+    """True if a text names a file, or is a link, and is no schedule; where it could be both, it is the schedule."""
+    if source == "-" or _core.is_link(source) or os.sep in source or Path(source).suffix:
         return True
     return Path(source).is_file() and not any(
         source.lower() in (row["name"], *(alias.lower() for alias in row["aliases"])) for row in _core.schedules()  # type: ignore[attr-defined]

@@ -123,6 +123,11 @@ class HtmlWriter {
     out_ << "</ul>\n";
   }
 
+  void operator()(const Reference& link) {
+    out_ << "<p><a href=\"" << escaped(link.address) << "\">" << escaped(link.text) << "</a>" << escaped(link.note)
+         << "</p>\n";
+  }
+
   void blocks(const std::vector<Block>& all) {
     for (const Block& block : all) std::visit(*this, block);
   }

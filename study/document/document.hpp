@@ -85,7 +85,14 @@ struct List {
   std::vector<std::string> items;
 };
 
-using Block = std::variant<Paragraph, Facts, PageTable, Figure, Legend, Code, List>;
+/// An address that the page leads to, on a line of its own: the text of the link, and plain words after it. HTML and Markdown show it.
+struct Reference {
+  std::string text;
+  std::string address;  ///< of http or https, or relative
+  std::string note = {};
+};
+
+using Block = std::variant<Paragraph, Facts, PageTable, Figure, Legend, Code, List, Reference>;
 
 struct Section {
   std::string id;       ///< unique in the page, an XML id

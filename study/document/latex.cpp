@@ -77,6 +77,7 @@ class LatexWriter {
   }
   void operator()(const Figure& /*figure*/) {}
   void operator()(const Legend& /*legend*/) {}
+  void operator()(const Reference& /*link*/) {}
   void operator()(const Code& /*code*/) {}
 
   void operator()(const Facts& facts) { (*this)(PageTable::of(facts)); }

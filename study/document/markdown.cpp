@@ -82,6 +82,10 @@ class MarkdownWriter {
     out_ << '\n';
   }
 
+  void operator()(const Reference& link) {
+    out_ << fmt::format("[{}](<{}>){}\n\n", markdown_escaped(link.text), link.address, markdown_escaped(link.note));
+  }
+
   void blocks(const std::vector<Block>& all) {
     for (const Block& block : all) std::visit(*this, block);
   }

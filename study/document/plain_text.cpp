@@ -45,6 +45,7 @@ class PlainWriter {
   /// Drawn by this program, maybe with a terminal's colours.
   std::string operator()(const Figure& figure) const { return figure.text_chart; }
   std::string operator()(const Legend& /*legend*/) const { return {}; }
+  std::string operator()(const Reference& /*link*/) const { return {}; }
 
   std::string operator()(const Code& code) const {
     std::string out;

@@ -9,11 +9,13 @@
 #include <string>
 
 #include <pipeloom/error.hpp>
+#include <pipeloom/link.hpp>
 #include "sim/base/text_tools.hpp"
 #include "sim/draw/terminal.hpp"
 #include "sim/draw/words.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/json_writer.hpp"
+#include "sim/io/links/link.hpp"
 #include "study/estimate/estimate_shown.hpp"
 #include "study/pages/findings.hpp"
 #include "study/plots/cause_bars.hpp"
@@ -21,6 +23,7 @@
 #include "study/plots/memory_svg.hpp"
 #include "study/report/run_roots.hpp"
 #include "study/report/run_tables.hpp"
+#include "study/run/run_link.hpp"
 #include "study/text/numbers.hpp"
 #include "version.hpp"
 
@@ -177,6 +180,16 @@ Page read_page(const Run& run, Medium medium) {
 }
 
 }  // namespace
+
+void add_link(Page& page, const std::list<Run>& runs, std::string_view base) {
+  io::require_base(base);
+  if (runs.empty() || runs.size() > 2) return;
+  const auto link = link_if_any(runs.front(), runs.size() == 2 ? &runs.back() : nullptr, base);
+  if (!link) return;
+  page.lead.emplace_back(Reference{"Open in the browser", *link,
+                                   base == kServeAddress ? " and change it there, while `pipeloom serve` runs"
+                                                         : " and change it there"});
+}
 
 Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {
   Page page = run.simulated() ? simulated_page(run, medium, scenarios) : read_page(run, medium);

@@ -7,6 +7,7 @@
 #include <list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <pipeloom/run.hpp>
@@ -27,6 +28,10 @@ enum class Medium : unsigned char { Html, Markdown };
 /// Two runs or more, the first the baseline: metrics with changes, timelines one above the other on one scale, idle causes of each,
 /// causes of the difference, ops that differ most.
 [[nodiscard]] Page compare_page(const std::list<Run>& runs, Medium medium);
+
+/// Adds the line that opens one run, or two that are compared, live in a browser: a link to the page at `base` (<pipeloom/link.hpp>). Adds
+/// nothing for more runs, and where a run is of no configuration or a link cannot hold it. Throws InputError if `base` is no address.
+void add_link(Page& page, const std::list<Run>& runs, std::string_view base);
 
 /// The answer of `pipeloom simulate`: metrics, causes that hold it back, ranks; all of them if `everything`.
 [[nodiscard]] Page run_answer(const Run& run, const ScenarioSummary* scenarios, bool everything);

@@ -19,8 +19,10 @@
 #include "sim/io/formats/schedule_json.hpp"
 #include "sim/io/formats/timeline_reader.hpp"
 #include "sim/io/json/file.hpp"
+#include "sim/io/links/link.hpp"
 #include "sim/io/traces/trace_reader.hpp"
 #include "sim/messages/program_engine.hpp"
+#include "study/run/run_link.hpp"
 #include "study/text/at_place.hpp"
 
 namespace pipeloom::study {
@@ -93,7 +95,7 @@ io::Document read_document(const Request& options, Input& input) {
         "this is a trace of a real run: its ops have their times already; `pipeloom convert` draws it, "
         "`pipeloom compare` and `pipeloom report` show it beside a simulation");
   std::string text = options.text ? *options.text : io::read_file(*options.file);
-  input.name = *options.file == "-" ? "standard input" : *options.file;
+  input.name = *options.file == "-" ? "standard input" : io::shown_name(*options.file);
   if (!options.from && io::looks_like_timeline(text))
     throw InputError(
         Where{input.name},
@@ -129,9 +131,13 @@ io::TraceRun read_trace_input(const Request& input) {
   return io::assemble(io::read_trace(files, {input.from, input.mapping}));
 }
 
-Request with_schedule_name(Request request) {
-  if (!request.file || request.text || request.from || request.schedule || *request.file == "-")
+Request settled(Request request) {
+  if (!request.file || request.text) return request;
+  if (io::names_link(*request.file)) {
+    request.text = io::linked_configs(*request.file).config;
     return request;
+  }
+  if (request.from || request.schedule || *request.file == "-") return request;
   std::error_code none;
   if (std::filesystem::exists(*request.file, none)) return request;
   try {
@@ -144,7 +150,7 @@ Request with_schedule_name(Request request) {
 }
 
 Input read_input(const Request& given) {
-  const Request options = with_schedule_name(given);
+  const Request options = settled(given);
   Input input;
   io::Document document = read_document(options, input);
   for (const auto& [option, key, value] : shape_options(options)) {
@@ -156,9 +162,11 @@ Input read_input(const Request& given) {
   }
   if (input.schedule)
     for (const std::string& assignment : options.set) require_not_of_schedule(assignment, input.name);
+  if (input.name == io::kLinkName && io::names_link(*options.file)) require_no_files(document.root());
   io::inline_costs_file(document);
   for (const std::string& assignment : options.set) document.set_option(assignment);
   input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
+  if (!input.schedule) input.given = std::make_shared<const io::Value>(document.root());
   return input;
 }
 
@@ -182,6 +190,7 @@ Run evaluate_file(const Input& input, const Limits& limits) {
 Run evaluate(const Input& input, const Limits& limits) {
   Run run = input.schedule ? evaluate_file(input, limits) : evaluate(input.config, limits);
   run.file = input.name;
+  run.given = input.given;
   run.source = input.schedule ? RunSource::ScheduleFile : RunSource::Configuration;
   run.warnings.insert(run.warnings.begin(), input.warnings.begin(), input.warnings.end());
   return run;
@@ -220,7 +229,7 @@ bool holds_times(const std::string& text, const Request& input) {
 
 /// "trace/rank0.json and 3 more".
 std::string title_of_files(const Request& input) {
-  std::string title = shortened(input.file.value_or(""), kMaxTitle);
+  std::string title = shortened(io::shown_name(input.file.value_or("")), kMaxTitle);
   if (!input.other_files.empty()) title += fmt::format(" and {} more", input.other_files.size());
   return title;
 }
@@ -256,7 +265,7 @@ namespace {
 
 /// load_run() of a request that keeps the text that was read.
 Run load_keeping(Request& input, const Limits& limits, TimeUnit unit) {
-  const std::string file = input.file.value_or("");
+  const std::string file = io::shown_name(input.file.value_or(""));
   const bool is_trace = is_trace_input(input);
   if (input.file && !input.text && !is_trace) input.text = io::read_file(*input.file, io::kMaxTimelineBytes);
   Run run;
@@ -282,7 +291,7 @@ bool lacks_unit(const Run& run, const Request& input) {
 }  // namespace
 
 Run load_run(Request input, const Limits& limits, TimeUnit unit) {
-  Request request = with_schedule_name(std::move(input));
+  Request request = settled(std::move(input));
   return load_keeping(request, limits, unit);
 }
 
@@ -319,6 +328,25 @@ Request beside_first(Request named, const Run& first, const Request& request_of_
   return named;
 }
 
+/// The runs of `files`, a request each with its title, "" for the usual one.
+std::vector<std::pair<Request, std::string>> requests_of(const std::vector<std::string>& files,
+                                                         const Request& input) {
+  std::vector<std::pair<Request, std::string>> out;
+  for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
+    Request& one = out.emplace_back(input, "").first;
+    one.file = of_run.front();
+    one.other_files.assign(of_run.begin() + 1, of_run.end());
+    if (!io::names_link(*one.file)) continue;
+    io::LinkedConfigs configs = io::linked_configs(*one.file);
+    one.text = std::move(configs.config);
+    if (!configs.compare) continue;
+    Request second = one;
+    second.text = std::move(configs.compare);
+    out.emplace_back(std::move(second), io::kSecondOfLink);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input, const Limits& limits) {
@@ -326,14 +354,13 @@ std::list<Run> load_runs(const std::vector<std::string>& files, const Request& i
   Request first;
   std::optional<TimeUnit> unit;
   std::vector<std::pair<Run*, Request>> before_unit;
-  for (const std::vector<std::string>& of_run : files_by_run(files, input.from)) {
-    Request one = input;
-    one.file = of_run.front();
-    one.other_files.assign(of_run.begin() + 1, of_run.end());
-    const Request named = with_schedule_name(one);
+  for (auto& [one, title] : requests_of(files, input)) {
+    const std::string file = one.file.value();
+    const Request named = settled(one);
     if (!named.file) one = runs.empty() ? named : beside_first(named, runs.front(), first);
     Run& run = runs.emplace_back(load_keeping(one, limits, unit.value_or(TimeUnit::Unit)));
-    if (!named.file) run.title = shortened(of_run.front(), kMaxTitle);
+    if (!named.file) run.title = shortened(file, kMaxTitle);
+    if (!title.empty()) run.title = title;
     if (runs.size() == 1) first = one;
     if (unit) continue;
     if (lacks_unit(run, one))

@@ -24,6 +24,8 @@ namespace pipeloom::study {
 /// A run that has been read but not evaluated.
 struct Input {
   io::Config config;
+  /// The configuration as it was given, with the options on top; null if the file holds a schedule.
+  std::shared_ptr<const io::Value> given;
   /// Set if the file holds a schedule; `config` then says costs, memory and step only.
   std::shared_ptr<const Schedule> schedule;
   /// Set for a schedule file: the blanks it draws, its actions if they are more than computations, and its format.
@@ -38,10 +40,11 @@ struct Input {
   std::vector<std::string> warnings;
 };
 
-/// Returns `request`; if no file of its name exists and it gives no schedule, the name becomes its schedule.
-[[nodiscard]] Request with_schedule_name(Request request);
+/// Returns `request`; if no file of its name exists, a link becomes the text that it holds, and a schedule's name the schedule if no other is
+/// given. Throws InputError for a link that cannot be read, as io::linked_configs() does.
+[[nodiscard]] Request settled(Request request);
 
-/// Reads the file, if any, and puts the options on top. A schedule's name may take the place of the file. Throws InputError.
+/// Reads the file, if any, and puts the options on top. A link or a schedule's name may take the place of the file. Throws InputError.
 [[nodiscard]] Input read_input(const Request& given);
 /// The whole run; warnings of the input come first. Throws as study::evaluate() does.
 [[nodiscard]] Run evaluate(const Input& input, const Limits& limits);
@@ -80,6 +83,7 @@ struct Input {
 
 /// The runs of `files`, grouped as by files_by_run(), each with the values of `input` on top. A schedule's name in place of a file is the first
 /// file's configuration under that schedule; if the first file is a schedule file or times, its ranks and microbatches under that schedule.
+/// A link with a second configuration is two runs.
 /// A timeline without a unit has the unit of the first run that states one, and the idle spans of the first simulated run with the same placement.
 /// Addresses of runs stay valid: comparisons point to them.
 [[nodiscard]] std::list<Run> load_runs(const std::vector<std::string>& files, const Request& input,
