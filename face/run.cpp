@@ -64,7 +64,7 @@ std::string report_json(const Run& run) {
 }
 
 std::string link_of(const Run& run, const Run* compare, std::string_view base) {
-  return study::link_of(run, compare, base);
+  return study::address_of(run, compare, base);
 }
 
 std::string kind_colour(OpKind kind, bool dark) {

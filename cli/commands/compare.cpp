@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/pages/compare_json.hpp"
 #include "sim/base/text_tools.hpp"
+#include "sim/io/links/link.hpp"
 #include "study/pages/run_page.hpp"
 #include "study/run/input.hpp"
 
@@ -40,6 +41,8 @@ std::size_t most_of(const CompareOptions& options) {
 ExitCode compare_runs(const CompareOptions& options, const std::vector<study::CompareRule>& rules) {
   const std::list<pipeloom::Run> loaded =
       study::load_runs(options.files, options.input, options.input.limits());
+  if (loaded.size() < 2 && io::names_link(options.files.front()))
+    throw InputError(Where{std::string(io::kLinkName)}, "this link holds one run only; name another run too");
   if (loaded.size() < 2)
     throw InputError(
         Where{options.files.front()},
@@ -117,7 +120,8 @@ ExitCode run_compare(const CompareOptions& options) {
   std::vector<study::CompareRule> rules;
   for (const std::string& text : options.fail_if)
     rules.push_back(study::parse_compare_rule(text, Where{"--fail-if"}));
-  if (options.files.size() < 2)
+  const bool may_hold_two = options.files.size() == 1 && io::names_link(options.files.front());
+  if (options.files.size() < 2 && !may_hold_two)
     throw InputError(Where{options.files.empty() ? "" : options.files.front()},
                      "there is one run only; name the baseline and at least one other");
   const auto results = std::count_if(options.files.begin(), options.files.end(), sweep::is_result_file);

@@ -16,7 +16,7 @@ def test_docstrings(module: str) -> None:
     assert found.failed == 0
 
 
-@pytest.mark.parametrize(("page", "examples"), [("README.md", 3), ("docs/python.md", 20)])
+@pytest.mark.parametrize(("page", "examples"), [("README.md", 3), ("docs/python.md", 20), ("docs/links.md", 4)])
 def test_page(page: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A fence ends what an example prints, as an empty line does.
     text = (ROOT / page).read_text().replace("\n```", "\n\n```")

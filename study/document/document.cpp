@@ -124,8 +124,8 @@ class HtmlWriter {
   }
 
   void operator()(const Reference& link) {
-    out_ << "<p><a href=\"" << escaped(link.address) << "\">" << escaped(link.text) << "</a>" << escaped(link.note)
-         << "</p>\n";
+    out_ << "<p><a href=\"" << escaped(link.address) << "\">" << escaped(link.text) << "</a>"
+         << escaped(link.note) << "</p>\n";
   }
 
   void blocks(const std::vector<Block>& all) {

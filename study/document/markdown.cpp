@@ -83,7 +83,8 @@ class MarkdownWriter {
   }
 
   void operator()(const Reference& link) {
-    out_ << fmt::format("[{}](<{}>){}\n\n", markdown_escaped(link.text), link.address, markdown_escaped(link.note));
+    out_ << fmt::format("[{}](<{}>){}\n\n", markdown_escaped(link.text), link.address,
+                        markdown_escaped(link.note));
   }
 
   void blocks(const std::vector<Block>& all) {

@@ -186,9 +186,9 @@ void add_link(Page& page, const std::list<Run>& runs, std::string_view base) {
   if (runs.empty() || runs.size() > 2) return;
   const auto link = link_if_any(runs.front(), runs.size() == 2 ? &runs.back() : nullptr, base);
   if (!link) return;
-  page.lead.emplace_back(Reference{"Open in the browser", *link,
-                                   base == kServeAddress ? " and change it there, while `pipeloom serve` runs"
-                                                         : " and change it there"});
+  page.lead.emplace_back(Reference{
+      "Open in the browser", *link,
+      base == kServeAddress ? " and change it there, while `pipeloom serve` runs" : " and change it there"});
 }
 
 Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {

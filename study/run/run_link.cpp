@@ -51,7 +51,7 @@ std::string link_value_of(const Run& run) {
   return link_value_of(run.given, run.file);
 }
 
-std::string link_of(const Run& run, const Run* compare, std::string_view base) {
+std::string address_of(const Run& run, const Run* compare, std::string_view base) {
   std::optional<std::string> second;
   if (compare != nullptr) second = link_value_of(*compare);
   return io::link_text(base, link_value_of(run), second);
@@ -59,7 +59,7 @@ std::string link_of(const Run& run, const Run* compare, std::string_view base) {
 
 std::optional<std::string> link_if_any(const Run& run, const Run* compare, std::string_view base) {
   try {
-    return link_of(run, compare, base);
+    return address_of(run, compare, base);
   } catch (const InputError&) {
     return std::nullopt;
   }

@@ -12,8 +12,8 @@
 
 namespace pipeloom::study {
 
-/// Throws InputError at the place where a configuration that comes by a link names a file: who opens a link has no such file, and did not
-/// choose that it is read.
+/// Throws InputError at the place where a configuration that comes by a link names a file: a link of others
+/// does not decide which files of this machine are read.
 void require_no_files(const io::Value& config);
 
 /// The JSON of a file, of standard input ("-") or of a link. Throws InputError as io::read_text(), io::Document::parse() and, of a link,
@@ -26,7 +26,7 @@ void require_no_files(const io::Value& config);
 [[nodiscard]] std::string link_value_of(const Run& run);
 
 /// The body of pipeloom::link_of().
-[[nodiscard]] std::string link_of(const Run& run, const Run* compare, std::string_view base);
+[[nodiscard]] std::string address_of(const Run& run, const Run* compare, std::string_view base);
 /// The same for pages, which have none where that throws.
 [[nodiscard]] std::optional<std::string> link_if_any(const Run& run, const Run* compare,
                                                      std::string_view base);

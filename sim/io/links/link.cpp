@@ -38,6 +38,10 @@ std::string as_base64(std::string_view bytes) {
   return out;
 }
 
+std::string cut_text(std::string_view name) {
+  return fmt::format("the value of {}= ends too early; copy the link again, as a whole", name);
+}
+
 /// The bytes that `text`, the value of `name`, is base64url of.
 std::string from_base64(std::string_view name, std::string_view text) {
   std::string out;
@@ -55,6 +59,8 @@ std::string from_base64(std::string_view name, std::string_view text) {
     bits -= 8;
     out += static_cast<char>((held >> bits) & 255);
   }
+  // A digit alone holds less than a byte.
+  if (text.size() % 4 == 1) refuse(cut_text(name));
   return out;
 }
 
@@ -88,7 +94,7 @@ std::string unpacked_value(std::string_view name, std::string_view value) {
     case io::Unpacked::Whole:
       return text;
     case io::Unpacked::Cut:
-      refuse(fmt::format("the value of {}= ends too early; copy the link again, as a whole", name));
+      refuse(cut_text(name));
     case io::Unpacked::Damaged:
       refuse(fmt::format("the value of {}= is damaged; copy the link again", name));
     case io::Unpacked::TooLong:
@@ -141,6 +147,7 @@ void put_once(std::optional<std::string>& into, std::string_view name, std::stri
 }
 
 void read_parameter(Link& link, std::string_view parameter) {
+  if (parameter.empty()) return;
   const std::size_t equals = std::min(parameter.find('='), parameter.size());
   const std::string_view name = parameter.substr(0, equals);
   const std::string_view value = parameter.substr(std::min(equals + 1, parameter.size()));
@@ -170,20 +177,14 @@ bool is_link(std::string_view text) {
 
 Link read_link(std::string_view text) {
   const std::size_t hash = text.find('#');
-  if (hash == std::string_view::npos || hash + 1 == text.size())
-    refuse(
-        "there is no run after '#' in this address, and nothing is loaded from it; a link ends in #c=... , "
-        "as "
-        "`pipeloom link RUN.json` prints it");
   Link link;
-  for (std::string_view rest = text.substr(hash + 1);;) {
-    const std::size_t end = std::min(rest.find('&'), rest.size());
-    read_parameter(link, rest.substr(0, end));
-    if (end == rest.size()) break;
-    rest.remove_prefix(end + 1);
-  }
+  if (hash != std::string_view::npos)
+    for (const std::string& parameter : split(text.substr(hash + 1), '&')) read_parameter(link, parameter);
+  if (!link.config && !link.file && !link.compare)
+    refuse("this address has no run after '#', and nothing is loaded from it; a link ends in #c=..., as "
+           "`pipeloom link RUN.json` prints it");
   if (link.config && link.file) refuse("c= and u= are both there; leave one of them out");
-  if (!link.config && !link.file)
+  if (link.compare && !link.config && !link.file)
     refuse("compare= is there alone; the run that it is compared with is c= or u=");
   return link;
 }
@@ -215,8 +216,8 @@ bool is_of_address(char c) {
 
 void require_base(std::string_view base) {
   const std::string_view before_slash = base.substr(0, base.find('/'));
-  const bool known = has_scheme(base) || base.starts_with("file:///") ||
-                     before_slash.find(':') == std::string_view::npos;
+  const bool known =
+      has_scheme(base) || base.starts_with("file:///") || before_slash.find(':') == std::string_view::npos;
   if (known && std::all_of(base.begin(), base.end(), is_of_address)) return;
   throw InputError(Where{"--base"},
                    fmt::format("'{}' is no address of a page; give one such as {}, without '#' and blanks",
