@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include <pipeloom/link.hpp>
 #include "sim/base/text_tools.hpp"
 
 namespace pipeloom::cli {
@@ -88,7 +89,7 @@ void require_no_stray_values(const Usage& usage) {
     for (const std::string& value : values_of(argument)) {
       const std::string advice = advice_on(value, list);
       std::error_code unknown;
-      if (!advice.empty() && !std::filesystem::exists(value, unknown))
+      if (!advice.empty() && !is_link(value) && !std::filesystem::exists(value, unknown))
         throw InputError(
             fmt::format("'{}' is no file{}; see `{}`", shortened(value, kShown), advice, help_of(usage)));
     }

@@ -188,7 +188,7 @@ void add_link(Page& page, const std::list<Run>& runs, std::string_view base) {
   if (!link) return;
   page.lead.emplace_back(Reference{
       "Open in the browser", *link,
-      base == kServeAddress ? " and change it there, while `pipeloom serve` runs" : " and change it there"});
+      base == kServeAddress ? " and change it there, while pipeloom serve runs" : " and change it there"});
 }
 
 Page run_page(const Run& run, Medium medium, const ScenarioSummary* scenarios) {

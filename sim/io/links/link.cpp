@@ -53,7 +53,7 @@ std::string from_base64(std::string_view name, std::string_view text) {
     if (digit == std::string_view::npos)
       refuse(fmt::format(
           "'{}' in the value of {}= is no digit of base64url (A-Z a-z 0-9 - _); copy the link again",
-          shortened(text.substr(static_cast<std::size_t>(&c - text.data()), 1), kShownPart), name));
+          shortened(std::string_view(&c, 1), kShownPart), name));
     held = (held << 6) | static_cast<std::uint32_t>(digit);
     if ((bits += 6) < 8) continue;
     bits -= 8;
@@ -181,8 +181,9 @@ Link read_link(std::string_view text) {
   if (hash != std::string_view::npos)
     for (const std::string& parameter : split(text.substr(hash + 1), '&')) read_parameter(link, parameter);
   if (!link.config && !link.file && !link.compare)
-    refuse("this address has no run after '#', and nothing is loaded from it; a link ends in #c=..., as "
-           "`pipeloom link RUN.json` prints it");
+    refuse(
+        "this address has no run after '#', and nothing is loaded from it; a link ends in #c=..., as "
+        "`pipeloom link RUN.json` prints it");
   if (link.config && link.file) refuse("c= and u= are both there; leave one of them out");
   if (link.compare && !link.config && !link.file)
     refuse("compare= is there alone; the run that it is compared with is c= or u=");
