@@ -160,7 +160,7 @@ def server(site: Path, folder: Path | None, port: int) -> tuple[ThreadingHTTPSer
     """A server on the loopback address, which ``serve_forever`` starts, and its token: "" without a folder. Raises OSError where the port is in use."""
     token = secrets.token_hex(16) if folder is not None else ""
     handler = partial(_Handler, site=os.path.realpath(site), folder=os.path.realpath(folder) if folder is not None else "", token=token)
-    return _Server(("127.0.0.1", port), handler), token  # type: ignore[arg-type]
+    return _Server(("127.0.0.1", port), handler), token
 
 
 def _arguments(words: list[str] | None) -> argparse.Namespace:
@@ -168,20 +168,22 @@ def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("files", nargs="*", metavar="FILE", help="configurations, schedules' names or links: a link is printed for each")
     parser.add_argument("--port", type=int, default=PORT, help=f"port of 127.0.0.1; 0 takes any that is free; default {PORT}")
     parser.add_argument("--folder", type=Path, help="serve the files below this folder too, to be read, below a random path")
-    parser.add_argument("--site", type=Path, default=SITE, help="folder of the page, by default the one in this package")
+    parser.add_argument("--site", type=Path, help="folder of the page, by default the one in this package")
     parser.add_argument("--no-browser", action="store_true", help="print the addresses alone")
     return parser.parse_args(words)
 
 
 def _play(options: argparse.Namespace) -> None:
-    if not (options.site / "index.html").is_file():
-        raise _Refused(f"there is no page in {options.site}: this package was built without it; name the page's folder with --site, "
-                       "which the release has as an archive", 3)
+    if options.site is None and not SITE.is_dir():
+        raise _Refused("this package was built without the page; name its folder with --site: the release has it as an archive", 3)
+    site = options.site or SITE
+    if not (site / "index.html").is_file():
+        raise _Refused(f"{site} holds no index.html; name the folder of the page with --site", 2)
     if options.folder is not None and not options.folder.is_dir():
         raise _Refused(f"{options.folder} is no folder that can be read; name one", 2)
     fragments = [(name, _program.call(["link", no_option(name), "--base", ""]).out.strip()) for name in options.files]
     try:
-        serving, token = server(options.site, options.folder, options.port)
+        serving, token = server(site, options.folder, options.port)
     except (OSError, OverflowError) as error:
         raise _Refused(f"port {options.port} of 127.0.0.1 is in use or may not be taken; give another with --port, or 0 for any that is free",
                        2) from error

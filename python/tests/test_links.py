@@ -60,9 +60,9 @@ def test_a_link_does_not_decide_which_files_are_read(tmp_path: Path) -> None:
 
 
 def test_without_a_page_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert play.main(["--site", str(tmp_path), "--no-browser"]) == 3
+    assert play.main(["--site", str(tmp_path), "--no-browser"]) == 2
     said = capsys.readouterr()
-    assert said.out == "" and len(said.err.splitlines()) == 1 and "there is no page in" in said.err
+    assert said.out == "" and len(said.err.splitlines()) == 1 and "holds no index.html" in said.err
 
 
 def test_what_it_serves() -> None:

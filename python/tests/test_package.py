@@ -71,7 +71,7 @@ def test_types_of_the_package() -> None:
 
 
 #: Each module may import those before it.
-ORDER = ["_core", "_errors", "_optional", "_cluster", "_source", "_program", "_result", "_frames", "_plots", "_run", "_results", "_api", "__init__"]
+ORDER = ["_core", "_errors", "_optional", "_cluster", "_source", "_program", "_result", "_frames", "_plots", "_run", "_results", "_api", "__init__", "play"]
 
 
 def siblings(module: Path) -> set[str]:

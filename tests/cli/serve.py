@@ -166,7 +166,7 @@ def check(command, folder):
     # Each start has another token.
     assert check_folder(command, site, runs) != check_folder(command, site, runs)
     code, said = fails(command, "--site", folder, "--port", 0)
-    assert code in (2, 3) and ("index.html" in said or "no page" in said), said
+    assert code == 2 and "holds no index.html" in said, said
     code, said = fails(command, "--site", site, "--folder", folder / "nope", "--port", 0)
     assert code == 2 and "no folder that can be read" in said, said
     code, said = fails(command, folder / "nope.json", "--site", site, "--port", 0)
