@@ -62,6 +62,20 @@ struct LatentAttention {
   bool head_gates = false;  ///< each head's output is weighted by one number, a product of the layer's input
 };
 
+/// Attention of many heads to one head that is keys and values at once: a window of it, and one compressed entry for each `rate` tokens before it, which an
+/// indexer picks from (DeepSeek-V4). Heads go out in groups, each by a product of low rank, and one product joins these.
+struct CompressedAttention {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t q_rank = 0;
+  std::int64_t output_groups = 0;       ///< divides heads
+  std::int64_t output_rank = 0;         ///< of each group
+  std::int64_t window = 0;              ///< a query sees so many keys at most, and compressed ones besides
+  std::int64_t rate = 0;                ///< tokens that become an entry; 0: none does
+  std::int64_t series = 1;              ///< entries that a token is part of: 2 where windows overlap
+  std::optional<Indexer> indexer = {};  ///< with compressed keys of its own; none: a query sees all entries
+};
+
 /// A state-space mixer (Mamba-2). Inner width D = heads x head_dim.
 struct Mamba {
   std::int64_t heads = 0;
@@ -183,6 +197,7 @@ struct Layer {
   std::string name;  ///< "transformer", "mamba"
   std::optional<Attention> attention;
   std::optional<LatentAttention> latent_attention;
+  std::optional<CompressedAttention> compressed_attention = {};
   std::optional<Mamba> mamba;
   std::optional<Linear> linear = {};
   std::optional<Mlp> mlp;
@@ -237,6 +252,8 @@ struct Model {
   std::string layers;  ///< a letter per decoder layer (encoder layers first), in order; without E and L
   std::int64_t tables =
       0;  ///< weights beside the embedding that belong to no layer: tables of side inputs, and their product
+  std::int64_t streams =
+      1;        ///< of states between layers, which hyper-connections mix in front of each part and after it
   int mtp = 0;  ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
   char mtp_letter = 'T';
   std::optional<Profile> profile;
