@@ -179,6 +179,7 @@ class ModelCheck {
     if (attention.heads % attention.kv_heads != 0)
       refuse(fmt::format("heads of {} is {}, no multiple of its {} key/value heads", what, attention.heads,
                          attention.kv_heads));
+    if (attention.indexer) indexer(what, *attention.indexer);
   }
 
   void latent(const std::string& what, const LatentAttention& latent) const {
@@ -190,8 +191,8 @@ class ModelCheck {
   }
 
   void indexer(const std::string& what, const Indexer& indexer) const {
-    sizes(what + "'s indexer",
-          {Size{"heads", indexer.heads}, Size{"head_dim", indexer.head_dim}, Size{"top_k", indexer.top_k}});
+    sizes(what + "'s indexer", {Size{"heads", indexer.heads}, Size{"head_dim", indexer.head_dim},
+                                Size{"top_k", indexer.top_k}, Size{"pool", indexer.pool}});
   }
 
   void compressed(const std::string& what, const CompressedAttention& attention) const {

@@ -70,6 +70,11 @@ double indexer_flops(const Indexer& indexer, std::int64_t tokens, std::int64_t k
   return full_square ? core.full_flops() : core.flops();
 }
 
+/// Of one that looks at blocks of the layer's own keys.
+double pooled_flops(const Indexer& indexer, std::int64_t tokens, bool full_square) {
+  return indexer_flops(indexer, tokens, std::max<std::int64_t>(1, tokens / indexer.pool), full_square);
+}
+
 /// Forward, of a sample: the window, the compressed entries, and their indexer.
 double compressed_flops(const CompressedAttention& attention, std::int64_t tokens, bool full_square) {
   CoreAttention core;
@@ -105,14 +110,15 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
     core.qk_dim = attention->head_dim;
     core.v_dim = value_dim_of(*attention);
     core.causal = attention->causal;
-    core.window = attention->window;
+    core.window = window_of(*attention);
     core.chunked = attention->chunked;
+    if (attention->indexer) scans += pooled_flops(*attention->indexer, tokens, full_square);
   } else if (const auto& latent = layer.latent_attention) {
     core.heads = latent->heads;
     core.qk_dim = latent->nope_dim + latent->rope_dim;
     core.v_dim = latent->v_dim;
     core.window = window_of(*latent);
-    if (latent->indexer) scans += indexer_flops(*latent->indexer, tokens, tokens, full_square);
+    if (latent->indexer) scans += pooled_flops(*latent->indexer, tokens, full_square);
   } else {
     return scans;
   }

@@ -16,6 +16,18 @@
 
 namespace pipeloom::model {
 
+/// Picks the keys that a query sees: scores of small heads over all of them (DeepSeek-V3.2), or over blocks of them.
+struct Indexer {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t top_k = 0;  ///< keys that are picked
+  std::int64_t pool = 1;   ///< keys of a block that is scored as one
+  bool pool_gate =
+      false;  ///< blocks are sums by a product's gates, with a bias for each place (GLM-5.3); else means
+  bool head_weights =
+      true;  ///< scores of heads are added by weights, which are a product of the layer's input
+};
+
 /// Softmax attention with groups of query heads that share a key/value head.
 struct Attention {
   std::int64_t heads = 0;
@@ -34,14 +46,8 @@ struct Attention {
   bool values = true;       ///< a product of their own makes the values; else they are the keys (Gemma 4)
   bool chunked = false;  ///< `window` cuts the sequence into chunks that see nothing of each other (Llama 4)
   std::int64_t v_dim = 0;  ///< of a head's values and output; 0: head_dim
-  bool own_keys = true;    ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
-};
-
-/// Picks the keys that a query of latent attention sees: scores of small heads over all of them (DeepSeek-V3.2).
-struct Indexer {
-  std::int64_t heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t top_k = 0;  ///< keys that are picked
+  std::optional<Indexer> indexer = {};
+  bool own_keys = true;  ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
 };
 
 /// Attention over a compressed cache of keys and values (DeepSeek's MLA).

@@ -5,6 +5,17 @@
 namespace pipeloom::model {
 namespace {
 
+/// Two norms, or one with a bias; keys and weights of heads are of the whole input, which queries need not be.
+void add_indexer(Weights& out, const Indexer& indexer, std::int64_t queries, std::int64_t h) {
+  out.matrices.add({"indexer queries", queries, indexer.heads * indexer.head_dim});
+  out.matrices.add({"indexer keys", h, indexer.head_dim});
+  if (indexer.head_weights) out.matrices.add({"indexer weights", h, indexer.heads});
+  out.vectors.add({"indexer norm", 2 * indexer.head_dim});
+  if (!indexer.pool_gate) return;
+  out.matrices.add({"indexer gates", h, indexer.head_dim});
+  out.vectors.add({"indexer positions", indexer.pool * indexer.head_dim});
+}
+
 void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t kv = key_value_width_of(attention);
@@ -20,14 +31,7 @@ void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   if (attention.wide_norms)
     out.vectors.add({"wide norms", q + key_norms * attention.kv_heads * attention.head_dim, true});
   if (attention.sinks) out.vectors.add({"sinks", attention.heads, true});
-}
-
-/// The norm of the keys has a bias; keys and scores of the heads are of the whole input.
-void add_indexer(Weights& out, const Indexer& indexer, std::int64_t queries, std::int64_t h) {
-  out.matrices.add({"indexer queries", queries, indexer.heads * indexer.head_dim});
-  out.matrices.add({"indexer keys", h, indexer.head_dim});
-  out.matrices.add({"indexer weights", h, indexer.heads});
-  out.vectors.add({"indexer norm", 2 * indexer.head_dim});
+  if (attention.indexer) add_indexer(out, *attention.indexer, h, h);
 }
 
 void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std::int64_t h) {

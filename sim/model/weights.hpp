@@ -105,8 +105,9 @@ struct Weights {
 }
 
 /// Keys that a query sees at most: an indexer picks so many; 0: all.
-[[nodiscard]] inline std::int64_t window_of(const LatentAttention& latent) {
-  return latent.indexer ? latent.indexer->top_k : latent.window;
+template <class AnyAttention>
+[[nodiscard]] std::int64_t window_of(const AnyAttention& attention) {
+  return attention.indexer ? attention.indexer->top_k : attention.window;
 }
 
 /// Width of what becomes compressed entries: keys that are values too, and their gates.

@@ -98,6 +98,16 @@ void add_context(Work& work, const Shares& shares, bool heads, std::int64_t qkv,
   }
 }
 
+/// Every tensor rank scores all of its heads; the product of queries and keys alone.
+void add_indexer(Work& work, const Indexer& indexer, const Layer& layer, const Split& split,
+                 std::int64_t rate) {
+  CoreAttention core;
+  core.heads = indexer.heads * split.tensor;
+  core.kv_heads = split.tensor;
+  core.qk_dim = indexer.head_dim;
+  add_core(work, core, layer, split, rate);
+}
+
 void add_attention(Work& work, const Attention& attention, const Layer& layer, const Split& split,
                    const Shares& shares) {
   const std::int64_t kv_heads = worked_kv_heads(attention.kv_heads, split);
@@ -107,9 +117,10 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   core.qk_dim = attention.head_dim;
   core.v_dim = value_dim_of(attention);
   core.causal = attention.causal;
-  core.window = attention.window;
+  core.window = window_of(attention);
   core.chunked = attention.chunked;
   add_core(work, core, layer, split);
+  if (attention.indexer) add_indexer(work, *attention.indexer, layer, split, attention.indexer->pool);
   const std::int64_t kv = kv_heads * (attention.head_dim + value_dim_of(attention));
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t output = attention.heads * value_dim_of(attention);
@@ -122,16 +133,6 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, output, split);
 }
 
-/// Every tensor rank scores all of its heads; the product of queries and keys alone.
-void add_indexer(Work& work, const Indexer& indexer, const Layer& layer, const Split& split,
-                 std::int64_t rate = 1) {
-  CoreAttention core;
-  core.heads = indexer.heads * split.tensor;
-  core.kv_heads = split.tensor;
-  core.qk_dim = indexer.head_dim;
-  add_core(work, core, layer, split, rate);
-}
-
 void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, const Split& split,
                 const Shares& shares) {
   CoreAttention core;
@@ -141,7 +142,7 @@ void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, c
   core.v_dim = latent.v_dim;
   core.window = window_of(latent);
   add_core(work, core, layer, split);
-  if (latent.indexer) add_indexer(work, *latent.indexer, layer, split);
+  if (latent.indexer) add_indexer(work, *latent.indexer, layer, split, latent.indexer->pool);
   const std::int64_t kv = latent.heads * (core.qk_dim + core.v_dim);
   add_context(work, shares, shares_heads(latent.heads, latent.heads, split), kv + latent.heads * core.qk_dim,
               kv, latent.heads * core.v_dim, split);

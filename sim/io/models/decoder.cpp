@@ -72,7 +72,15 @@ void read_indexer(const Part& part, std::optional<model::Indexer>& out) {
   part.read("index_heads", indexer.heads);
   part.read("index_dim", indexer.head_dim);
   part.read("index_top_k", indexer.top_k);
+  part.read("index_pool", indexer.pool);
+  part.read("index_pool_gate", indexer.pool_gate);
+  part.read("index_head_weights", indexer.head_weights);
   if (indexer.heads > 0) out = indexer;
+}
+
+void read_part(const Part& part, model::Attention& out) {
+  read_keys(part, out);
+  read_indexer(part, out.indexer);
 }
 
 void read_part(const Part& part, model::LatentAttention& out) {

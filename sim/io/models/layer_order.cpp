@@ -15,7 +15,8 @@ namespace {
 
 /// What a rule says besides parts: keys, and expressions.
 constexpr std::string_view kRuleKeys[] = {"by", "needs", "in", "not_in"};
-constexpr std::string_view kRuleSizes[] = {"period", "offset", "from", "to", "if", "base", "late_from", "more"};
+constexpr std::string_view kRuleSizes[] = {"period", "offset", "from",      "to",
+                                           "if",     "base",   "late_from", "more"};
 
 template <class Names>
 bool is_one_of(std::string_view name, const Names& names) {

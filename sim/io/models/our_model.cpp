@@ -65,6 +65,7 @@ void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out)
 void read_part(Fields& fields, model::Attention& out) {
   read_keys(fields, out);
   if (out.kv_heads == 0 && fields.find("kv_heads") == nullptr) out.kv_heads = out.heads;
+  read_part_of(fields, "indexer", out.indexer);
 }
 
 void read_part(Fields& fields, model::LatentAttention& out) {

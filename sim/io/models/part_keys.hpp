@@ -47,6 +47,9 @@ void each_key(model::Indexer& part, Read&& read) {
   read("heads", part.heads, Need::Yes);
   read("head_dim", part.head_dim, Need::Yes);
   read("top_k", part.top_k, Need::Yes);
+  read("pool", part.pool, Need::No);
+  read("pool_gate", part.pool_gate, Need::No);
+  read("head_weights", part.head_weights, Need::No);
 }
 
 template <class Read>
