@@ -76,7 +76,7 @@ struct CompressedAttention {
   std::int64_t q_rank = 0;
   std::int64_t output_groups = 0;       ///< divides heads
   std::int64_t output_rank = 0;         ///< of each group
-  std::int64_t window = 0;              ///< a query sees so many keys at most, and compressed ones besides
+  std::int64_t window = 0;              ///< keys that a query sees at most, beside compressed entries
   std::int64_t rate = 0;                ///< tokens that become an entry; 0: none does
   std::int64_t series = 1;              ///< entries that a token is part of: 2 where windows overlap
   std::optional<Indexer> indexer = {};  ///< with compressed keys of its own; none: a query sees all entries
