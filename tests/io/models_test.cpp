@@ -274,7 +274,7 @@ TEST_CASE("models: all rows of the table of types are rules, and say their class
       for (const Value& name : encoders->items())
         CHECK(models::TypeRow::encoder(name.text()).find({"encoder", "hidden"}) != nullptr);
   }
-  CHECK(names.size() == 233);
+  CHECK(names.size() == 234);
   CHECK(models::TypeRow::of_class("Qwen3NextForCausalLM")->name() == "qwen3_next");
 }
 
