@@ -27,11 +27,16 @@ double tokens_of(const Split& split) {
   return static_cast<double>(split.sequence) * static_cast<double>(split.micro_batch) / split.context;
 }
 
-/// 2 T h / t: a layer's input on a rank.
+/// 2 T h / t: a stream of states on a rank.
 double input_bytes(const Setting& setting) {
   const Split& split = setting.split;
   const int shares = split.sequence_parallel ? split.tensor : 1;
   return kHalf * tokens_of(split) * static_cast<double>(setting.model->hidden) / shares;
+}
+
+/// Of all streams, as stages send them.
+double sent_bytes(const Setting& setting) {
+  return static_cast<double>(setting.model->streams) * input_bytes(setting);
 }
 
 /// Adds the bytes of the tensors, split by when they may go.
@@ -194,7 +199,7 @@ void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Sta
   if (is_last)
     out.bytes.of(Category::Logits) =
         whole(kHalf * tokens_of(split) * static_cast<double>(setting.model->vocabulary) / split.tensor);
-  if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(input_bytes(setting));
+  if (split.pipeline > 1) out.bytes.of(Category::Buffers) = whole(sent_bytes(setting));
   out.bytes.of(Category::Temporaries) =
       whole(model::stand_in_bytes(*setting.model, sum.letters, split) + busiest_moment(setting, sum, out) +
             sum.bytes.routing + sum.bytes.recomputed);
@@ -202,7 +207,7 @@ void finish_bytes(const Setting& setting, const StageSum& sum, bool is_last, Sta
 }
 
 Bytes message_bytes(const Setting& setting) {
-  return whole(input_bytes(setting));
+  return whole(sent_bytes(setting));
 }
 
 }  // namespace pipeloom::estimate

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "sim/model/weights.hpp"
 #include "sim/options.hpp"
 
 namespace pipeloom::estimate {
@@ -20,9 +21,6 @@ struct Module {
   bool attention = false;
 };
 
-bool has_attention(const model::Layer& layer) {
-  return layer.attention || layer.latent_attention;
-}
 bool has_norm(const model::Layer&) {
   return true;
 }
@@ -41,7 +39,7 @@ bool has_shared(const model::Layer& layer) {
 
 const std::vector<Module>& modules_known() {
   static const std::vector<Module> kModules = {
-      {"core_attn", has_attention, {}, {"scores"}, {}, true},
+      {"core_attn", model::has_attention, {}, {"scores"}, {}, true},
       {"layernorm", has_norm, {}, {"norm"}, {}},
       {"mla_up_proj", has_latent, {"q up", "kv up"}, {"splits of queries and keys"}, {}},
       {"mlp", has_mlp, {"fc1", "fc2"}, {"activation"}, {"mlp"}},

@@ -21,6 +21,7 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 36;  ///< tokens of a mic
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 20;
 constexpr double kMostParameters = 4.6e18;
+constexpr std::int64_t kMostStreams = 64;
 constexpr std::int64_t kMostTables = std::int64_t{1} << 48;
 constexpr std::size_t kMostBefore = 4;  ///< products in front of an encoder
 constexpr std::size_t kMostBehind = 8;
@@ -43,9 +44,10 @@ class ModelCheck {
 
   void run() {
     letters();
-    sizes("the model", {Size{"positions", model_.positions, 0, kMostTokens},
-                        Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096},
-                        Size{"tables", model_.tables, 0, kMostTables}});
+    sizes("the model",
+          {Size{"positions", model_.positions, 0, kMostTokens},
+           Size{"sequence", model_.sequence, 0, kMostTokens}, Size{"mtp", model_.mtp, 0, 4096},
+           Size{"tables", model_.tables, 0, kMostTables}, Size{"streams", model_.streams, 1, kMostStreams}});
     if (model_.profile) times();
     if (!has_sizes(model_)) return profile_alone();
     sizes("the model", {Size{"hidden", model_.hidden}, Size{"vocabulary", model_.vocabulary}});
@@ -110,10 +112,12 @@ class ModelCheck {
     if (layer.counted) return counted(what, layer);
     if (mixers_of(layer) + feed_forwards_of(layer) == 0)
       refuse(what + " has neither a mixer nor a feed-forward part; give it one");
-    if ((layer.attention && layer.latent_attention) || (layer.mamba && layer.linear))
+    const int attentions =
+        (layer.attention ? 1 : 0) + (layer.latent_attention ? 1 : 0) + (layer.compressed_attention ? 1 : 0);
+    if (attentions > 1 || (layer.mamba && layer.linear))
       refuse(what +
-             " has two mixers of a kind; a layer has one of attention and latent_attention, and one of "
-             "mamba and linear");
+             " has two mixers of a kind; a layer has one of attention, latent_attention and "
+             "compressed_attention, and one of mamba and linear");
     if (layer.mlp && layer.experts) refuse(what + " has an mlp and experts; a layer has one of them");
     sizes(what, {Size{"hidden", layer.hidden, 0}, Size{"tokens", layer.tokens, 0, kMostTokens},
                  Size{"tables", layer.tables, 0, kMostTables}, Size{"side", layer.side, 0}});
@@ -122,6 +126,7 @@ class ModelCheck {
     products("beside " + what, layer.beside, 0, kMostBeside);
     if (layer.attention) attention(what, *layer.attention);
     if (layer.latent_attention) latent(what, *layer.latent_attention);
+    if (layer.compressed_attention) compressed(what, *layer.compressed_attention);
     if (layer.mamba) mamba(what, *layer.mamba);
     if (layer.linear) linear(what, *layer.linear);
     if (layer.mlp) sizes(what, {Size{"ffn", layer.mlp->ffn}});
@@ -174,6 +179,7 @@ class ModelCheck {
     if (attention.heads % attention.kv_heads != 0)
       refuse(fmt::format("heads of {} is {}, no multiple of its {} key/value heads", what, attention.heads,
                          attention.kv_heads));
+    if (attention.indexer) indexer(what, *attention.indexer);
   }
 
   void latent(const std::string& what, const LatentAttention& latent) const {
@@ -181,9 +187,25 @@ class ModelCheck {
           {Size{"heads", latent.heads}, Size{"q_rank", latent.q_rank, 0}, Size{"kv_rank", latent.kv_rank},
            Size{"nope_dim", latent.nope_dim}, Size{"rope_dim", latent.rope_dim, 0},
            Size{"v_dim", latent.v_dim}, Size{"window", latent.window, 0, kMostTokens}});
-    if (const auto& indexer = latent.indexer)
-      sizes(what + "'s indexer", {Size{"heads", indexer->heads}, Size{"head_dim", indexer->head_dim},
-                                  Size{"top_k", indexer->top_k}});
+    if (latent.indexer) indexer(what, *latent.indexer);
+  }
+
+  void indexer(const std::string& what, const Indexer& indexer) const {
+    sizes(what + "'s indexer", {Size{"heads", indexer.heads}, Size{"head_dim", indexer.head_dim},
+                                Size{"top_k", indexer.top_k}, Size{"pool", indexer.pool}});
+  }
+
+  void compressed(const std::string& what, const CompressedAttention& attention) const {
+    sizes(what, {Size{"heads", attention.heads}, Size{"head_dim", attention.head_dim},
+                 Size{"q_rank", attention.q_rank}, Size{"output_groups", attention.output_groups},
+                 Size{"output_rank", attention.output_rank}, Size{"window", attention.window, 1, kMostTokens},
+                 Size{"rate", attention.rate, 0}, Size{"series", attention.series}});
+    if (attention.heads % attention.output_groups != 0)
+      refuse(fmt::format("heads of {} is {}, no multiple of its {} output groups", what, attention.heads,
+                         attention.output_groups));
+    if (attention.indexer && attention.rate == 0)
+      refuse(what + " has an indexer of compressed entries and none of these; give it a rate");
+    if (attention.indexer) indexer(what, *attention.indexer);
   }
 
   void linear(const std::string& what, const Linear& linear) const {
@@ -232,6 +254,7 @@ class ModelCheck {
       inner += static_cast<double>(mla->q_rank + mla->kv_rank + mla->heads) * 2 *
                static_cast<double>(mla->nope_dim + mla->rope_dim + mla->v_dim + 1) *
                (1 + static_cast<double>(mla->heads) / h);
+    if (layer.compressed_attention) inner += of_compressed(*layer.compressed_attention, h);
     if (layer.mamba)
       inner += 3.0 * static_cast<double>(layer.mamba->heads) *
                    static_cast<double>(layer.mamba->head_dim + 1) *
@@ -260,6 +283,20 @@ class ModelCheck {
     return (6 * width + 3 * keys) * (1 + taps / h) + 2.0 * static_cast<double>(linear.rank);
   }
 
+  static double of_compressed(const CompressedAttention& attention, double h) {
+    const double q = static_cast<double>(attention.heads) * static_cast<double>(attention.head_dim);
+    const double narrow = static_cast<double>(attention.output_groups * attention.output_rank);
+    const double indexed = attention.indexer ? static_cast<double>(attention.indexer->heads + 4) *
+                                                   static_cast<double>(attention.indexer->head_dim)
+                                             : 0;
+    const double entries = 4 * static_cast<double>(attention.series) *
+                           static_cast<double>(attention.head_dim) *
+                           (1 + static_cast<double>(attention.rate) / h);
+    const auto rank = static_cast<double>(attention.q_rank);
+    return rank + 2 * static_cast<double>(attention.head_dim) + narrow + 2 * entries +
+           static_cast<double>(attention.series) * indexed + (q * (rank + narrow + 1) + rank * indexed) / h;
+  }
+
   const Model& model_;
 };
 
@@ -282,6 +319,8 @@ class SplitCheck {
     for (const Layer& layer : model_.kinds) {
       if (layer.attention) heads(layer, layer.attention->heads, layer.attention->kv_heads);
       if (layer.latent_attention) heads(layer, layer.latent_attention->heads, layer.latent_attention->heads);
+      if (layer.compressed_attention)
+        cut(layer, "number of output groups", layer.compressed_attention->output_groups);
       if (layer.mamba) cut(layer, "number of heads", layer.mamba->heads);
       if (layer.mamba) cut(layer, "number of groups", layer.mamba->groups);
       if (layer.linear) cut(layer, "number of heads", layer.linear->heads);

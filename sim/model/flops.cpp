@@ -1,5 +1,6 @@
 // FLOPs of a model as MFU counts them: no padding, nothing recomputed, nothing shared out.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -59,14 +60,36 @@ double scan_flops(const Linear& linear) {
 }
 
 /// Scores of an indexer, of a sample: it looks at all keys.
-double indexer_flops(const Indexer& indexer, std::int64_t tokens, bool full_square) {
+double indexer_flops(const Indexer& indexer, std::int64_t tokens, std::int64_t keys, bool full_square) {
   CoreAttention core;
   core.batch = 1;
   core.queries = tokens;
-  core.keys = tokens;
+  core.keys = keys;
   core.heads = indexer.heads;
   core.qk_dim = indexer.head_dim;
   return full_square ? core.full_flops() : core.flops();
+}
+
+/// Of one that looks at blocks of the layer's own keys.
+double pooled_flops(const Indexer& indexer, std::int64_t tokens, bool full_square) {
+  return indexer_flops(indexer, tokens, std::max<std::int64_t>(1, tokens / indexer.pool), full_square);
+}
+
+/// Forward, of a sample: the window, the compressed entries, and their indexer.
+double compressed_flops(const CompressedAttention& attention, std::int64_t tokens, bool full_square) {
+  CoreAttention core;
+  core.batch = 1;
+  core.queries = core.keys = tokens;
+  core.heads = attention.heads;
+  core.qk_dim = core.v_dim = attention.head_dim;
+  core.window = attention.window;
+  const auto flops_of = [&] { return full_square ? core.full_flops() : core.flops(); };
+  double sum = flops_of();
+  if (attention.rate == 0) return sum;
+  core.keys = std::max<std::int64_t>(1, tokens / attention.rate);
+  core.window = attention.indexer ? attention.indexer->top_k : 0;
+  sum += flops_of();
+  return sum + (attention.indexer ? indexer_flops(*attention.indexer, tokens, core.keys, full_square) : 0);
 }
 
 /// Forward, of a sample of so many tokens: core attention, and scans.
@@ -76,6 +99,8 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
     scans =
         7 * static_cast<double>(tokens) * static_cast<double>(width_of(*layer.mamba) * layer.mamba->state);
   if (layer.linear) scans += static_cast<double>(tokens) * scan_flops(*layer.linear);
+  if (layer.compressed_attention)
+    return scans + compressed_flops(*layer.compressed_attention, tokens, full_square);
   CoreAttention core;
   core.batch = 1;
   core.queries = tokens;
@@ -85,14 +110,15 @@ double mixing_flops(const Layer& layer, std::int64_t tokens, bool full_square) {
     core.qk_dim = attention->head_dim;
     core.v_dim = value_dim_of(*attention);
     core.causal = attention->causal;
-    core.window = attention->window;
+    core.window = window_of(*attention);
     core.chunked = attention->chunked;
+    if (attention->indexer) scans += pooled_flops(*attention->indexer, tokens, full_square);
   } else if (const auto& latent = layer.latent_attention) {
     core.heads = latent->heads;
     core.qk_dim = latent->nope_dim + latent->rope_dim;
     core.v_dim = latent->v_dim;
     core.window = window_of(*latent);
-    if (latent->indexer) scans += indexer_flops(*latent->indexer, tokens, full_square);
+    if (latent->indexer) scans += pooled_flops(*latent->indexer, tokens, full_square);
   } else {
     return scans;
   }

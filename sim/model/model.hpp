@@ -16,6 +16,18 @@
 
 namespace pipeloom::model {
 
+/// Picks the keys that a query sees: scores of small heads over all of them (DeepSeek-V3.2), or over blocks of them.
+struct Indexer {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t top_k = 0;  ///< keys that are picked
+  std::int64_t pool = 1;   ///< keys of a block that is scored as one
+  bool pool_gate =
+      false;  ///< blocks are sums by a product's gates, with a bias for each place (GLM-5.3); else means
+  bool head_weights =
+      true;  ///< scores of heads are added by weights, which are a product of the layer's input
+};
+
 /// Softmax attention with groups of query heads that share a key/value head.
 struct Attention {
   std::int64_t heads = 0;
@@ -34,14 +46,8 @@ struct Attention {
   bool values = true;       ///< a product of their own makes the values; else they are the keys (Gemma 4)
   bool chunked = false;  ///< `window` cuts the sequence into chunks that see nothing of each other (Llama 4)
   std::int64_t v_dim = 0;  ///< of a head's values and output; 0: head_dim
-  bool own_keys = true;    ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
-};
-
-/// Picks the keys that a query of latent attention sees: scores of small heads over all of them (DeepSeek-V3.2).
-struct Indexer {
-  std::int64_t heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t top_k = 0;  ///< keys that are picked
+  std::optional<Indexer> indexer = {};
+  bool own_keys = true;  ///< else keys and values are those of an earlier layer (Gemma 3n and 4)
 };
 
 /// Attention over a compressed cache of keys and values (DeepSeek's MLA).
@@ -60,6 +66,20 @@ struct LatentAttention {
   bool joint_gate =
       false;  ///< or that gate comes out of the queries' product, whose inputs are the compressed ones before and after their norm
   bool head_gates = false;  ///< each head's output is weighted by one number, a product of the layer's input
+};
+
+/// Attention of many heads to one head that is keys and values at once: a window of it, and one compressed entry for each `rate` tokens before it, which an
+/// indexer picks from (DeepSeek-V4). Heads go out in groups, each by a product of low rank, and one product joins these.
+struct CompressedAttention {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t q_rank = 0;
+  std::int64_t output_groups = 0;       ///< divides heads
+  std::int64_t output_rank = 0;         ///< of each group
+  std::int64_t window = 0;              ///< keys that a query sees at most, beside compressed entries
+  std::int64_t rate = 0;                ///< tokens that become an entry; 0: none does
+  std::int64_t series = 1;              ///< entries that a token is part of: 2 where windows overlap
+  std::optional<Indexer> indexer = {};  ///< with compressed keys of its own; none: a query sees all entries
 };
 
 /// A state-space mixer (Mamba-2). Inner width D = heads x head_dim.
@@ -183,6 +203,7 @@ struct Layer {
   std::string name;  ///< "transformer", "mamba"
   std::optional<Attention> attention;
   std::optional<LatentAttention> latent_attention;
+  std::optional<CompressedAttention> compressed_attention = {};
   std::optional<Mamba> mamba;
   std::optional<Linear> linear = {};
   std::optional<Mlp> mlp;
@@ -237,6 +258,8 @@ struct Model {
   std::string layers;  ///< a letter per decoder layer (encoder layers first), in order; without E and L
   std::int64_t tables =
       0;  ///< weights beside the embedding that belong to no layer: tables of side inputs, and their product
+  std::int64_t streams =
+      1;        ///< of states between layers, which hyper-connections mix in front of each part and after it
   int mtp = 0;  ///< layers for multi-token prediction behind them, each of kind `mtp_letter`
   char mtp_letter = 'T';
   std::optional<Profile> profile;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "sim/model/weights.hpp"
+
 namespace pipeloom::model {
 namespace {
 
 bool is_part(const Layer& layer) {
-  const bool attention = layer.attention || layer.latent_attention;
+  const bool attention = has_attention(layer);
   const bool feed_forward = layer.mlp || layer.experts;
   return layer.mamba.has_value() || attention != feed_forward;
 }

@@ -21,7 +21,9 @@ struct Terms {
   double keys = 0;     ///< s
   double queries = 0;  ///< width of all heads' queries
   double key_values = 0;
-  double values = 0;  ///< width of all heads' outputs
+  double values = 0;      ///< width of all heads' outputs
+  double narrow = 0;      ///< of its groups' outputs
+  double compressor = 0;  ///< of what becomes its entries
   double q_rank = 0;
   double kv_rank = 0;
   double inner = 0;    ///< f
@@ -43,7 +45,7 @@ struct Terms {
   bool context_heads = false;  ///< the context's ranks share heads
 };
 
-enum class Part : std::uint8_t { Attention, Latent, Mamba, Mlp, Experts };
+enum class Part : std::uint8_t { Attention, Latent, Compressed, Mamba, Mlp, Experts };
 /// Who shares a tensor out: nobody else, the sequence's ranks, the tensor's.
 enum class Among : std::uint8_t { Rank, Sequence, Tensor };
 /// Which pass needs a tensor last: the input pass; or the weights' pass, for a product alone, which keeps it in its own precision, for one whose attention
@@ -124,6 +126,30 @@ constexpr Row kRows[] = {
     {Part::Latent, Among::Tensor, Until::Weight, "attention", "", "gated output",
      [](const Terms& t) { return 2 * t.tokens * t.gate; }},
 
+    {Part::Compressed, Among::Sequence, Until::Input, "attention", "", "norm input", norm_input},
+    {Part::Compressed, Among::Sequence, Until::Input, "attention", "", "norm statistics", norm_statistics},
+    {Part::Compressed, Among::Sequence, Until::Weight, "attention", kNorm, "norm output", norm_input},
+    {Part::Compressed, Among::Sequence, Until::Input, "attention", "", "compressed: norm inputs",
+     [](const Terms& t) { return 2 * t.tokens * (t.q_rank + t.kv_rank); }},
+    {Part::Compressed, Among::Sequence, Until::Weight, "attention", "", "compressed: norm output",
+     [](const Terms& t) { return 2 * t.tokens * t.q_rank; }},
+    {Part::Compressed, Among::Rank, Until::Input, "attention", "", "keys",
+     [](const Terms& t) { return 2 * t.tokens * t.key_values; }},
+    {Part::Compressed, Among::Sequence, Until::Input, "attention", "", "entries: inputs and gates",
+     [](const Terms& t) { return 2 * t.tokens * t.compressor; }},
+    {Part::Compressed, Among::Tensor, Until::Input, "attention", "", "queries before and after their norm",
+     [](const Terms& t) { return 4 * t.tokens * t.queries; }},
+    {Part::Compressed, Among::Tensor, Until::Input, "attention", kCore, "softmax",
+     [](const Terms& t) { return 2 * score_count(t); }},
+    {Part::Compressed, Among::Tensor, Until::Input, "attention", kCore, "softmax sums",
+     [](const Terms& t) { return t.flash ? 4 * t.tokens * t.heads : 0; }},
+    {Part::Compressed, Among::Tensor, Until::Input, "attention", "", "output",
+     [](const Terms& t) { return 2 * t.tokens * t.values; }},
+    {Part::Compressed, Among::Tensor, Until::Weight, "attention", "", "output, turned back",
+     [](const Terms& t) { return 2 * t.tokens * t.values; }},
+    {Part::Compressed, Among::Tensor, Until::Weight, "attention", "", "output of groups",
+     [](const Terms& t) { return 2 * t.tokens * t.narrow; }},
+
     {Part::Mamba, Among::Sequence, Until::Input, "mamba", "", "norm input", norm_input},
     {Part::Mamba, Among::Sequence, Until::Input, "mamba", "", "norm statistics", norm_statistics},
     {Part::Mamba, Among::Sequence, Until::Weight, "mamba", kNorm, "norm output", norm_input},
@@ -179,6 +205,8 @@ bool has_part(const Layer& layer, Part part) {
       return layer.attention.has_value();
     case Part::Latent:
       return layer.latent_attention.has_value();
+    case Part::Compressed:
+      return layer.compressed_attention.has_value();
     case Part::Mamba:
       return layer.mamba || layer.linear;
     case Part::Mlp:
@@ -212,6 +240,18 @@ void set_mixer(Terms& t, const Layer& layer, const Split& split) {
   }
 }
 
+void set_compressed(Terms& t, const CompressedAttention& attention) {
+  t.heads = static_cast<double>(attention.heads);
+  t.queries = t.values = t.heads * static_cast<double>(attention.head_dim);
+  t.q_rank = static_cast<double>(attention.q_rank);
+  t.kv_rank = t.key_values = static_cast<double>(attention.head_dim);
+  t.narrow = static_cast<double>(attention.output_groups * attention.output_rank);
+  if (attention.rate == 0) return;
+  t.compressor = static_cast<double>(compressor_width_of(attention, attention.head_dim));
+  t.key_values += t.key_values / static_cast<double>(attention.rate);
+  t.keys += t.keys / static_cast<double>(attention.rate);
+}
+
 /// Chunks of delta rules keep a matrix of their tokens for each head; other linear rules make their states again.
 void set_scan(Terms& t, const Layer& layer) {
   if (const auto& mamba = layer.mamba) {
@@ -243,6 +283,7 @@ Terms terms_of(const Model& model, const Layer& layer, const Split& split, const
   t.fused_experts = split.fused_experts;
   t.dropout = model.dropout;
   set_mixer(t, layer, split);
+  if (layer.compressed_attention) set_compressed(t, *layer.compressed_attention);
   set_scan(t, layer);
   if (const auto& mlp = layer.mlp) {
     t.inner = static_cast<double>(mlp->ffn);
@@ -265,8 +306,7 @@ double divisor_of(Among among, const Shares& shares) {
 
 /// Whether the part has a norm of its own in front: side by side, the first part's serves all.
 bool has_norm(const Layer& layer, Part part) {
-  const bool attention = layer.attention || layer.latent_attention;
-  if (part == Part::Mamba) return !attention;
+  if (part == Part::Mamba) return !has_attention(layer);
   if (part == Part::Mlp || part == Part::Experts)
     return layer.place != NormPlace::Shared || mixers_of(layer) == 0;
   return true;
@@ -280,6 +320,17 @@ void add_outer_norms(std::vector<KeptTensor>& out, const Layer& layer, const Ter
   for (int part = mixers_of(layer) + feed_forwards_of(layer); part > 0; --part) {
     out.push_back({"layer", "input of a norm behind", norm_input(terms) / ranks, false});
     out.push_back({"layer", "statistics of a norm behind", norm_statistics(terms) / ranks, false});
+  }
+}
+
+/// Of hyper-connections, which mix the streams in front of each part and add its output to them.
+void add_streams(std::vector<KeptTensor>& out, const Model& model, const Layer& layer, const Terms& terms,
+                 const Shares& shares) {
+  if (model.streams == 1 || is_encoder(layer)) return;
+  const double states = norm_input(terms) / static_cast<double>(shares.sequence);
+  for (int part = mixers_of(layer) + feed_forwards_of(layer); part > 0; --part) {
+    out.push_back({"layer", "streams of states", static_cast<double>(model.streams) * states, false});
+    out.push_back({"layer", "output of a part", states, false});
   }
 }
 
@@ -372,7 +423,9 @@ std::vector<KeptTensor> own_tensors(const Model& model, const Layer& layer, cons
   const Shares shares = shares_of(layer, split);
   const Terms terms = terms_of(model, layer, split, shares);
   if (recomputation == Recomputation::Full) {
-    out.push_back({"layer", "input", norm_input(terms) / static_cast<double>(shares.sequence), false});
+    const double streams = is_encoder(layer) ? 1 : static_cast<double>(model.streams);
+    out.push_back(
+        {"layer", "input", streams * norm_input(terms) / static_cast<double>(shares.sequence), false});
     return out;
   }
   out.reserve(20);
@@ -386,6 +439,7 @@ std::vector<KeptTensor> own_tensors(const Model& model, const Layer& layer, cons
   }
   add_adapter_tensors(out, model, layer, split);
   add_outer_norms(out, layer, terms, shares);
+  add_streams(out, model, layer, terms, shares);
   add_side(out, layer, terms, shares);
   add_product_tensors(out, kBefore, layer.before, layer, split, LayerPart::Encoder);
   add_product_tensors(out, kBeside, layer.beside, layer, split,

@@ -1,3 +1,4 @@
+#include "sim/model/patterns.hpp"
 #include "sim/model/shares.hpp"
 #include "sim/model/traffic_inside.hpp"
 #include "sim/model/weights.hpp"
@@ -80,6 +81,22 @@ void add_latent_traffic(std::vector<Traffic>& out, const LatentAttention& latent
   out.push_back({"splits of queries and keys", 8 * queries, 8 * queries, 4});
 }
 
+/// Norms and turns of queries, keys and outputs, and softmax over each entry's tokens: each reads and writes. Backward twice that; fitted to nothing.
+void add_compressed_traffic(std::vector<Traffic>& out, const CompressedAttention& attention,
+                            const Amounts& a) {
+  const double queries = 2 * a.tokens * static_cast<double>(attention.heads * attention.head_dim) / a.tensor;
+  const double entries =
+      2 * a.tokens / a.sequence * static_cast<double>(compressor_width_of(attention, attention.head_dim));
+  out.push_back({"norms and turns of heads", 6 * queries, 12 * queries, 3});
+  if (attention.rate > 0) out.push_back({"compressor", 2 * entries, 4 * entries, 2});
+}
+
+/// Hyper-connections around a part: n streams are read for their weights, read again to be mixed into one, and read with the part's output to be written anew.
+void add_streams_traffic(std::vector<Traffic>& out, double streams, const Amounts& a) {
+  const double bytes = 2 * (4 * streams + 2) * a.states();
+  out.push_back({"hyper-connection", bytes, 2 * bytes, 4});
+}
+
 /// Convolution (read and write), scan (reads its inputs and steps, writes its output), gated norm (reads two, writes one); backward twice
 /// that. A roofline of Mamba-2's kernels (arXiv 2405.21060), fitted to nothing.
 void add_mamba_traffic(std::vector<Traffic>& out, const Mamba& mamba, const Amounts& a) {
@@ -139,6 +156,10 @@ void add_layer_traffic(std::vector<Traffic>& out, const Model& model, const Laye
     if (layer.mlp) out.push_back(activation(a.tokens * inner_of(*layer.mlp) / a.tensor, layer.mlp->gated));
   }
   if (layer.latent_attention) add_latent_traffic(out, *layer.latent_attention, a);
+  if (layer.compressed_attention) add_compressed_traffic(out, *layer.compressed_attention, a);
+  if (model.streams > 1 && !is_encoder(layer))
+    for (int part = mixers_of(layer) + feed_forwards_of(layer); part > 0; --part)
+      add_streams_traffic(out, static_cast<double>(model.streams), a);
   if (layer.mamba) add_mamba_traffic(out, *layer.mamba, a);
   if (layer.linear) add_linear_traffic(out, *layer.linear, a);
   if (layer.experts) add_experts_traffic(out, *layer.experts, shares, split, a);

@@ -5,6 +5,17 @@
 namespace pipeloom::model {
 namespace {
 
+/// Two norms, or one with a bias; keys and weights of heads are of the whole input, which queries need not be.
+void add_indexer(Weights& out, const Indexer& indexer, std::int64_t queries, std::int64_t h) {
+  out.matrices.add({"indexer queries", queries, indexer.heads * indexer.head_dim});
+  out.matrices.add({"indexer keys", h, indexer.head_dim});
+  if (indexer.head_weights) out.matrices.add({"indexer weights", h, indexer.heads});
+  out.vectors.add({"indexer norm", 2 * indexer.head_dim});
+  if (!indexer.pool_gate) return;
+  out.matrices.add({"indexer gates", h, indexer.head_dim});
+  out.vectors.add({"indexer positions", indexer.pool * indexer.head_dim});
+}
+
 void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t kv = key_value_width_of(attention);
@@ -20,14 +31,7 @@ void add_attention(Weights& out, const Attention& attention, std::int64_t h) {
   if (attention.wide_norms)
     out.vectors.add({"wide norms", q + key_norms * attention.kv_heads * attention.head_dim, true});
   if (attention.sinks) out.vectors.add({"sinks", attention.heads, true});
-}
-
-/// The norm of the keys has a bias; keys and scores of the heads are of the whole input.
-void add_indexer(Weights& out, const Indexer& indexer, std::int64_t queries, std::int64_t h) {
-  out.matrices.add({"indexer queries", queries, indexer.heads * indexer.head_dim});
-  out.matrices.add({"indexer keys", h, indexer.head_dim});
-  out.matrices.add({"indexer weights", h, indexer.heads});
-  out.vectors.add({"indexer norm", 2 * indexer.head_dim});
+  if (attention.indexer) add_indexer(out, *attention.indexer, h, h);
 }
 
 void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std::int64_t h) {
@@ -52,6 +56,34 @@ void add_latent(Weights& out, NormKind norm, const LatentAttention& latent, std:
   if (latent.sinks) out.vectors.add({"sinks", latent.heads, true});
   if (latent.bias) out.vectors.add({"biases", latent.q_rank + latent.kv_rank + latent.rope_dim + h});
   if (latent.indexer) add_indexer(out, *latent.indexer, latent.q_rank > 0 ? latent.q_rank : h, h);
+}
+
+/// Products and vectors of what becomes compressed entries of `width`: a bias for each position in an entry, and a norm.
+void add_compressor(Weights& out, const CompressedAttention& attention, std::int64_t width, std::int64_t h) {
+  if (attention.rate == 0) return;
+  out.matrices.add({"compressor", h, compressor_width_of(attention, width)});
+  out.vectors.add({"compressor positions", attention.rate * attention.series * width});
+  out.vectors.add({"compressor norm", width});
+}
+
+/// Source: DeepseekV4Attention of transformers 5.24.0. The one head of keys is held whole by each tensor rank.
+void add_compressed(Weights& out, const CompressedAttention& attention, std::int64_t h) {
+  const std::int64_t q = attention.heads * attention.head_dim;
+  const std::int64_t narrow = attention.output_groups * attention.output_rank;
+  out.matrices.add({"q down", h, attention.q_rank});
+  out.matrices.add({"q up", attention.q_rank, q, Cut::Columns});
+  out.matrices.add({"kv", h, attention.head_dim});
+  out.matrices.add({"out of groups", q / attention.output_groups, narrow, Cut::Columns});
+  out.matrices.add({"out", narrow, h, Cut::Rows});
+  out.vectors.add({"q norm", attention.q_rank});
+  out.vectors.add({"kv norm", attention.head_dim});
+  out.vectors.add({"sinks", attention.heads, true});
+  add_compressor(out, attention, attention.head_dim, h);
+  if (!attention.indexer) return;
+  const Indexer& indexer = *attention.indexer;
+  out.matrices.add({"indexer queries", attention.q_rank, indexer.heads * indexer.head_dim});
+  out.matrices.add({"indexer weights", h, indexer.heads});
+  add_compressor(out, attention, indexer.head_dim, h);
 }
 
 void add_mamba(Weights& out, const Mamba& mamba, std::int64_t h) {
@@ -177,6 +209,7 @@ Weights weights_of(const Model& model, const Layer& layer) {
   begin(LayerPart::Mixer);
   if (layer.attention) add_attention(out, *layer.attention, h);
   if (layer.latent_attention) add_latent(out, norm, *layer.latent_attention, h);
+  if (layer.compressed_attention) add_compressed(out, *layer.compressed_attention, h);
   if (layer.mamba) add_mamba(out, *layer.mamba, h);
   if (layer.linear) add_linear(out, *layer.linear, h);
   begin(LayerPart::Mlp);

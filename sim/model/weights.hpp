@@ -77,9 +77,13 @@ struct Weights {
   return norm == NormKind::Layer ? 2 * width : width;
 }
 
-/// Parts of a layer: mixer and feed-forward, each behind a norm.
+/// True for softmax attention of any kind.
+[[nodiscard]] inline bool has_attention(const Layer& layer) {
+  return layer.attention || layer.latent_attention || layer.compressed_attention;
+}
+/// Parts of a layer: mixer and feed-forward, each with a norm in front.
 [[nodiscard]] inline int mixers_of(const Layer& layer) {
-  return layer.attention || layer.latent_attention || layer.mamba || layer.linear ? 1 : 0;
+  return has_attention(layer) || layer.mamba || layer.linear ? 1 : 0;
 }
 [[nodiscard]] inline int feed_forwards_of(const Layer& layer) {
   return layer.mlp || layer.experts ? 1 : 0;
@@ -101,8 +105,15 @@ struct Weights {
 }
 
 /// Keys that a query sees at most: an indexer picks so many; 0: all.
-[[nodiscard]] inline std::int64_t window_of(const LatentAttention& latent) {
-  return latent.indexer ? latent.indexer->top_k : latent.window;
+template <class AnyAttention>
+[[nodiscard]] std::int64_t window_of(const AnyAttention& attention) {
+  return attention.indexer ? attention.indexer->top_k : attention.window;
+}
+
+/// Width of what becomes compressed entries: keys that are values too, and their gates.
+[[nodiscard]] inline std::int64_t compressor_width_of(const CompressedAttention& attention,
+                                                      std::int64_t head_dim) {
+  return attention.rate == 0 ? 0 : 2 * attention.series * head_dim;
 }
 
 /// Inner width of a state-space mixer, D, and what its convolution sees, D + 2 G N.

@@ -56,8 +56,8 @@ void add_region(Work& work, std::string_view what, const Shares& shares, std::in
   work.collectives.push_back({what, CollectiveKind::ReduceScatter, Group::Tensor, in, Times{0, 1, 0}});
 }
 
-/// One entry per length: packed documents attend to themselves alone.
-void add_core(Work& work, CoreAttention core, const Layer& layer, const Split& split) {
+/// One entry per length: packed documents attend to themselves alone. A key is made of `rate` tokens.
+void add_core(Work& work, CoreAttention core, const Layer& layer, const Split& split, std::int64_t rate = 1) {
   const std::int64_t sample = sample_tokens(layer, split.sequence);
   const bool heads = shares_heads(core.heads, core.kv_heads, split);
   const std::int64_t ranks = std::int64_t{split.tensor} * (heads ? split.context : 1);
@@ -66,7 +66,7 @@ void add_core(Work& work, CoreAttention core, const Layer& layer, const Split& s
   core.flash = split.flash;
   const auto add = [&](std::int64_t length, std::int64_t batch) {
     core.batch = batch;
-    core.keys = length;
+    core.keys = std::max<std::int64_t>(1, length / rate);
     core.queries = heads ? length : ceil_divide(length, split.context);
     work.attention.push_back(core);
   };
@@ -98,6 +98,16 @@ void add_context(Work& work, const Shares& shares, bool heads, std::int64_t qkv,
   }
 }
 
+/// Every tensor rank scores all of its heads; the product of queries and keys alone.
+void add_indexer(Work& work, const Indexer& indexer, const Layer& layer, const Split& split,
+                 std::int64_t rate) {
+  CoreAttention core;
+  core.heads = indexer.heads * split.tensor;
+  core.kv_heads = split.tensor;
+  core.qk_dim = indexer.head_dim;
+  add_core(work, core, layer, split, rate);
+}
+
 void add_attention(Work& work, const Attention& attention, const Layer& layer, const Split& split,
                    const Shares& shares) {
   const std::int64_t kv_heads = worked_kv_heads(attention.kv_heads, split);
@@ -107,9 +117,10 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   core.qk_dim = attention.head_dim;
   core.v_dim = value_dim_of(attention);
   core.causal = attention.causal;
-  core.window = attention.window;
+  core.window = window_of(attention);
   core.chunked = attention.chunked;
   add_core(work, core, layer, split);
+  if (attention.indexer) add_indexer(work, *attention.indexer, layer, split, attention.indexer->pool);
   const std::int64_t kv = kv_heads * (attention.head_dim + value_dim_of(attention));
   const std::int64_t q = attention.heads * attention.head_dim;
   const std::int64_t output = attention.heads * value_dim_of(attention);
@@ -122,15 +133,6 @@ void add_attention(Work& work, const Attention& attention, const Layer& layer, c
   add_context(work, shares, shares_heads(attention.heads, kv_heads, split), q + kv, kv, output, split);
 }
 
-/// Every tensor rank scores all of its heads; the product of queries and keys alone.
-void add_indexer(Work& work, const Indexer& indexer, const Layer& layer, const Split& split) {
-  CoreAttention core;
-  core.heads = indexer.heads * split.tensor;
-  core.kv_heads = split.tensor;
-  core.qk_dim = indexer.head_dim;
-  add_core(work, core, layer, split);
-}
-
 void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, const Split& split,
                 const Shares& shares) {
   CoreAttention core;
@@ -140,10 +142,29 @@ void add_latent(Work& work, const LatentAttention& latent, const Layer& layer, c
   core.v_dim = latent.v_dim;
   core.window = window_of(latent);
   add_core(work, core, layer, split);
-  if (latent.indexer) add_indexer(work, *latent.indexer, layer, split);
+  if (latent.indexer) add_indexer(work, *latent.indexer, layer, split, latent.indexer->pool);
   const std::int64_t kv = latent.heads * (core.qk_dim + core.v_dim);
   add_context(work, shares, shares_heads(latent.heads, latent.heads, split), kv + latent.heads * core.qk_dim,
               kv, latent.heads * core.v_dim, split);
+}
+
+/// A window of the keys, and compressed entries: each tensor rank has the one head of both.
+void add_compressed(Work& work, const CompressedAttention& attention, const Layer& layer, const Split& split,
+                    const Shares& shares) {
+  CoreAttention core;
+  core.heads = attention.heads;
+  core.kv_heads = worked_kv_heads(1, split);
+  core.qk_dim = core.v_dim = attention.head_dim;
+  core.window = attention.window;
+  add_core(work, core, layer, split);
+  std::int64_t kv = core.kv_heads * attention.head_dim;
+  if (attention.rate > 0) {
+    core.window = attention.indexer ? attention.indexer->top_k : 0;
+    add_core(work, core, layer, split, attention.rate);
+    if (attention.indexer) add_indexer(work, *attention.indexer, layer, split, attention.rate);
+    kv += core.kv_heads * ceil_divide(attention.head_dim, attention.rate);
+  }
+  add_context(work, shares, false, 0, kv, 0, split);
 }
 
 void add_experts(Work& work, const Experts& experts, const Split& split, const Shares& shares,
@@ -239,6 +260,10 @@ Work own_work(const Model& model, const Layer& layer, const Split& split) {
     // What is gathered is compressed.
     add_region(work, "attention", shares,
                (latent.q_rank > 0 ? latent.q_rank : h) + latent.kv_rank + latent.rope_dim, h);
+  } else if (layer.compressed_attention) {
+    const CompressedAttention& attention = *layer.compressed_attention;
+    add_compressed(work, attention, layer, split, shares);
+    add_region(work, "attention", shares, attention.q_rank + attention.head_dim, h);
   } else if (mixers_of(layer) != 0) {
     const bool scans = layer.mamba || layer.linear;
     add_region(work, scans && !layer.attention ? "mamba" : "attention", shares, h, h);

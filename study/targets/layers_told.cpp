@@ -10,6 +10,7 @@
 #include "sim/layout/layer_split.hpp"
 #include "sim/layout/megatron_layout.hpp"
 #include "sim/model/patterns.hpp"
+#include "sim/model/weights.hpp"
 
 namespace pipeloom::study {
 namespace {
@@ -124,10 +125,10 @@ LayersTold told_by_modules(const Target& target, const Deployment& deployment) {
 
 /// Megatron-LM's letter for a layer of a hybrid model; nothing where it has none.
 std::optional<char> pattern_letter(const model::Layer& layer) {
-  const bool attention = layer.attention || layer.latent_attention;
+  const bool attention = model::has_attention(layer);
   const int parts =
       (attention ? 1 : 0) + (layer.mamba ? 1 : 0) + (layer.mlp ? 1 : 0) + (layer.experts ? 1 : 0);
-  if (parts != 1) return std::nullopt;
+  if (parts != 1 || layer.linear || layer.compressed_attention) return std::nullopt;
   if (layer.mamba) return 'M';
   if (attention) return layer.latent_attention ? '+' : '*';
   return layer.mlp ? '-' : 'E';

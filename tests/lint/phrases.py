@@ -27,7 +27,7 @@ MOST = [
     ("whoever", r"\b[Ww]hoever\b", 10, "'the caller', 'the reader', 'a user who'"),
     ("come to", r"\bcomes? to\b", 9, "'is', 'gives', 'reaches'"),
     ("stand", r"\bstands?\b", 128, "'is', 'waits', 'has'"),
-    ("behind", r"\bbehind\b", 126, "'after' in time, 'later in the queue'"),
+    ("behind", r"\bbehind\b", 125, "'after' in time, 'later in the queue'"),
     ("besides", r"\b[Bb]esides\b", 19, "'and', 'also', 'other than'"),
     ("so many", r"\bso many\b", 31, "'that number of', or name the number"),
     ("what comes of it", r"\bwhat comes? of\b", 1, "'the result'"),

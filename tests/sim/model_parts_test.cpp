@@ -174,6 +174,78 @@ TEST_CASE("model parts: windows, chunks and picked keys") {
                                     latent_pair * (32 - (16.0 * 64 - 16.0 * 16 / 2) / 64)));
 }
 
+TEST_CASE("model parts: attention over compressed entries") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  // 8 heads of 16 in 4 groups of rank 12; a window of 16 keys, no entries.
+  layer.compressed_attention = CompressedAttention{8, 16, 24, 4, 12, 16};
+  const std::int64_t products = h * 24 + 24 * 128 + h * 16 + 128 / 4 * (4 * 12) + 4 * 12 * h;
+  CHECK(weights(layer) == products + 24 + 16 + 8 + h);  // norms of both, sinks, the layer's norm
+  const double pair = 3 * 2.0 * 8 * (16 + 16);
+  const double window = pair * (16.0 * 64 - 16.0 * 16 / 2) / 64;
+  CHECK(flops(layer, 64) == Approx(3 * 2.0 * static_cast<double>(products) + window));
+  // Entries of 4 tokens, each in two of them: keys and gates, a bias for each place, a norm.
+  layer.compressed_attention->rate = 4;
+  layer.compressed_attention->series = 2;
+  const std::int64_t entries = h * 2 * 2 * 16;
+  CHECK(weights(layer) == products + entries + 24 + 16 + 8 + h + 4 * 2 * 16 + 16);
+  const double all = pair * 16 / 2;  // 64 / 4 entries, of which a query sees half
+  CHECK(flops(layer, 64) == Approx(3 * 2.0 * static_cast<double>(products + entries) + window + all));
+  // An indexer that picks 4 of the entries by 2 heads of 8, with entries of its own.
+  layer.compressed_attention->indexer = Indexer{2, 8, 4};
+  const std::int64_t indexer = 24 * 2 * 8 + h * 2 + h * 2 * 2 * 8;
+  CHECK(weights(layer) ==
+        products + entries + indexer + 24 + 16 + 8 + h + 4 * 2 * 16 + 16 + 4 * 2 * 8 + 8);
+  const double picked = pair * (4.0 * 16 - 4.0 * 4 / 2) / 16;
+  const double scores = 3 * 2.0 * 2 * 8 * 16 / 2;
+  CHECK(flops(layer, 64) ==
+        Approx(3 * 2.0 * static_cast<double>(products + entries + indexer) + window + picked + scores));
+  const Split split = one_rank(32);
+  CHECK(kept(layer, "queries before and after their norm", split) == 2 * 2 * 32 * 8 * 16);
+  CHECK(kept(layer, "output", split) == 2 * 32 * 8 * 16);
+  CHECK(kept(layer, "output of groups", split) == 2 * 32 * 4 * 12);
+  CHECK(kept(layer, "keys", split) == 2 * 32 * (16 + 4));
+  CHECK(kept(layer, "entries: inputs and gates", split) == 2 * 32 * 2 * 2 * 16);
+}
+
+TEST_CASE("model parts: an indexer of plain attention, over blocks of keys") {
+  const std::int64_t h = kHidden;
+  Layer layer;
+  layer.attention = Attention{8, 8, 8};
+  const std::int64_t plain = weights(layer);
+  const double products = 3 * 2.0 * 4 * kHidden * kHidden;
+  layer.attention->indexer = Indexer{2, 4, 16, 8, true, false};
+  const std::int64_t indexer = h * 2 * 4 + h * 4 + h * 4;  // queries, keys, gates of blocks
+  CHECK(weights(layer) == plain + indexer + 2 * 4 + 8 * 4);
+  const double seen = 3 * 2.0 * 8 * (8 + 8) * (16.0 * 64 - 16.0 * 16 / 2) / 64;
+  const double scores = 3 * 2.0 * 2 * 4 * (64.0 / 8) / 2;
+  CHECK(flops(layer, 64) == Approx(products + 3 * 2.0 * static_cast<double>(indexer) + seen + scores));
+  const Model model = of(layer);
+  const Work work = work_of(model, model.kinds[0], one_rank(64));
+  REQUIRE(work.attention.size() == 2);
+  CHECK(work.attention[1].keys == 64 / 8);
+}
+
+TEST_CASE("model parts: streams of states are kept in front of each part, and as a layer's input") {
+  Layer layer;
+  layer.attention = Attention{8, 8, 8};
+  layer.mlp = Mlp{96, true};
+  Model model = of(layer);
+  const auto sum_of = [&](std::string_view name, Recomputation recomputation) {
+    double sum = 0;
+    for (const KeptTensor& tensor : kept_tensors(model, model.kinds[0], one_rank(32), recomputation, {}))
+      if (name.empty() || tensor.name == name) sum += tensor.bytes;
+    return sum;
+  };
+  const double one = 2 * 32 * kHidden;
+  CHECK(sum_of("streams of states", Recomputation::None) == 0);
+  CHECK(sum_of("", Recomputation::Full) == one);
+  model.streams = 4;
+  CHECK(sum_of("streams of states", Recomputation::None) == 2 * 4 * one);
+  CHECK(sum_of("output of a part", Recomputation::None) == 2 * one);
+  CHECK(sum_of("", Recomputation::Full) == 4 * one);
+}
+
 TEST_CASE("model parts: weights of linear mixers") {
   const std::int64_t h = kHidden;
   // 4 heads of 16 values over 2 key heads of 8: queries and keys 2 x 16, values and gate 64 each, two numbers a head.

@@ -11,6 +11,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/models/fields.hpp"
 #include "sim/io/models/layer_order.hpp"
+#include "sim/io/models/part_keys.hpp"
 
 namespace pipeloom::io::models {
 namespace {
@@ -55,110 +56,47 @@ class Part {
   std::string_view member_;
 };
 
-template <class Struct, class Type>
-struct Member {
-  std::string_view name;
-  Type Struct::*at;
-};
-
-template <class Struct, class Type, std::size_t N>
-void read_all(const Part& part, Struct& out, const Member<Struct, Type> (&members)[N]) {
-  for (const Member<Struct, Type>& member : members) part.read(member.name, out.*member.at);
+/// Switches and sizes of a part: rules say the keys that they need.
+template <class Struct>
+void read_keys(const Part& part, Struct& out) {
+  each_key(out, [&](std::string_view key, auto& member, Need) { part.read(key, member); });
 }
 
-using Whole = std::int64_t;
-
-void read_part(const Part& part, model::Attention& out) {
-  using A = model::Attention;
-  static constexpr Member<A, Whole> kSizes[] = {{"heads", &A::heads},
-                                                {"kv_heads", &A::kv_heads},
-                                                {"head_dim", &A::head_dim},
-                                                {"window", &A::window},
-                                                {"v_dim", &A::v_dim}};
-  static constexpr Member<A, bool> kSwitches[] = {
-      {"qkv_bias", &A::qkv_bias},     {"output_bias", &A::output_bias},
-      {"head_norms", &A::head_norms}, {"wide_norms", &A::wide_norms},
-      {"gated", &A::gated},           {"sinks", &A::sinks},
-      {"values", &A::values},         {"chunked", &A::chunked},
-      {"key_bias", &A::key_bias},     {"head_gates", &A::head_gates},
-      {"causal", &A::causal},         {"own_keys", &A::own_keys}};
-  read_all(part, out, kSizes);
-  read_all(part, out, kSwitches);
+template <class Struct>
+void read_part(const Part& part, Struct& out) {
+  read_keys(part, out);
 }
 
-void read_part(const Part& part, model::LatentAttention& out) {
-  using A = model::LatentAttention;
-  static constexpr Member<A, Whole> kSizes[] = {{"heads", &A::heads},       {"q_rank", &A::q_rank},
-                                                {"kv_rank", &A::kv_rank},   {"nope_dim", &A::nope_dim},
-                                                {"rope_dim", &A::rope_dim}, {"v_dim", &A::v_dim}};
-  static constexpr Member<A, bool> kSwitches[] = {{"bias", &A::bias},
-                                                  {"sinks", &A::sinks},
-                                                  {"gated", &A::gated},
-                                                  {"head_gates", &A::head_gates},
-                                                  {"joint_gate", &A::joint_gate}};
-  read_all(part, out, kSizes);
-  read_all(part, out, kSwitches);
+void read_indexer(const Part& part, std::optional<model::Indexer>& out) {
   model::Indexer indexer;
   part.read("index_heads", indexer.heads);
   part.read("index_dim", indexer.head_dim);
   part.read("index_top_k", indexer.top_k);
-  if (indexer.heads > 0) out.indexer = indexer;
+  part.read("index_pool", indexer.pool);
+  part.read("index_pool_gate", indexer.pool_gate);
+  part.read("index_head_weights", indexer.head_weights);
+  if (indexer.heads > 0) out = indexer;
 }
 
-void read_part(const Part& part, model::Mamba& out) {
-  using M = model::Mamba;
-  static constexpr Member<M, Whole> kSizes[] = {{"heads", &M::heads},
-                                                {"head_dim", &M::head_dim},
-                                                {"groups", &M::groups},
-                                                {"state", &M::state},
-                                                {"conv", &M::conv}};
-  static constexpr Member<M, bool> kSwitches[] = {{"in_bias", &M::in_bias},
-                                                  {"out_bias", &M::out_bias},
-                                                  {"conv_bias", &M::conv_bias},
-                                                  {"gated_norm", &M::gated_norm}};
-  read_all(part, out, kSizes);
-  read_all(part, out, kSwitches);
+void read_part(const Part& part, model::Attention& out) {
+  read_keys(part, out);
+  read_indexer(part, out.indexer);
+}
+
+void read_part(const Part& part, model::LatentAttention& out) {
+  read_keys(part, out);
+  read_indexer(part, out.indexer);
+}
+
+void read_part(const Part& part, model::CompressedAttention& out) {
+  read_keys(part, out);
+  read_indexer(part, out.indexer);
 }
 
 void read_part(const Part& part, model::Linear& out) {
-  using L = model::Linear;
-  using enum model::LinearRule;
-  static constexpr std::pair<std::string_view, model::LinearRule> kRules[] = {{"gated_delta", GatedDelta},
-                                                                              {"kimi_delta", KimiDelta},
-                                                                              {"lightning", Lightning},
-                                                                              {"mamba1", Mamba1},
-                                                                              {"short_conv", ShortConv}};
-  static constexpr Member<L, Whole> kSizes[] = {{"heads", &L::heads},         {"head_dim", &L::head_dim},
-                                                {"key_heads", &L::key_heads}, {"key_dim", &L::key_dim},
-                                                {"conv", &L::conv},           {"rank", &L::rank}};
-  static constexpr Member<L, bool> kSwitches[] = {
-      {"bias", &L::bias}, {"conv_bias", &L::conv_bias}, {"norms", &L::norms}};
-  for (const auto& [name, rule] : kRules)
+  for (const auto& [name, rule] : kLinearRules)
     if (part.word("rule") == name) out.rule = rule;
-  read_all(part, out, kSizes);
-  read_all(part, out, kSwitches);
-}
-
-void read_part(const Part& part, model::Mlp& out) {
-  part.read("ffn", out.ffn);
-  part.read("gated", out.gated);
-  part.read("bias", out.bias);
-}
-
-void read_part(const Part& part, model::Experts& out) {
-  using E = model::Experts;
-  static constexpr Member<E, Whole> kSizes[] = {{"experts", &E::experts},
-                                                {"top_k", &E::top_k},
-                                                {"ffn", &E::ffn},
-                                                {"shared_ffn", &E::shared_ffn},
-                                                {"zero", &E::zero}};
-  static constexpr Member<E, bool> kSwitches[] = {{"gated", &E::gated},
-                                                  {"shared_gate", &E::shared_gate},
-                                                  {"router_bias", &E::router_bias},
-                                                  {"bias", &E::bias},
-                                                  {"shared_bias", &E::shared_bias}};
-  read_all(part, out, kSizes);
-  read_all(part, out, kSwitches);
+  read_keys(part, out);
 }
 
 /// Reads one decoder.
@@ -176,6 +114,7 @@ class Decoder {
     out_.positions = sizes_.whole(text("positions")).value_or(0);
     out_.sequence = std::min(sizes_.whole(text("sequence")).value_or(0), need("most_sequence"));
     out_.tables = sizes_.whole(text("tables")).value_or(0);
+    if (const auto streams = sizes_.whole(text("streams")); streams && *streams > 0) out_.streams = *streams;
     out_.head_bias = sizes_.truth(text("head_bias"));
     out_.head_product = sizes_.truth(text("head_product"));
     out_.head_product_bias = sizes_.truth(text("head_product_bias"));
@@ -306,6 +245,7 @@ class Decoder {
       if (!part.empty()) add_products(part, out.beside);
       add(part, "attention", out.attention);
       add(part, "latent", out.latent_attention);
+      add(part, "compressed", out.compressed_attention);
       add(part, "mamba", out.mamba);
       add(part, "linear", out.linear);
       add(part, "mlp", out.mlp);

@@ -15,7 +15,8 @@ namespace {
 
 /// What a rule says besides parts: keys, and expressions.
 constexpr std::string_view kRuleKeys[] = {"by", "needs", "in", "not_in"};
-constexpr std::string_view kRuleSizes[] = {"period", "offset", "from", "to", "if", "base", "late_from"};
+constexpr std::string_view kRuleSizes[] = {"period", "offset", "from",      "to",
+                                           "if",     "base",   "late_from", "more"};
 
 template <class Names>
 bool is_one_of(std::string_view name, const Names& names) {
@@ -76,6 +77,7 @@ class LayerOrder {
       for (const char letter : list.text()) entries.emplace_back(1, letter);
     else if (list.is(ValueKind::Array))
       for (const Value& item : list.items()) entries.push_back(item.text());
+    if (entries.size() > count_ && size(rule, "more", 0) != 0) entries.resize(count_);
     if (entries.size() != count_)
       refuse(list, path, fmt::format("an entry for each of the {} layers", count_));
     for (std::size_t i = 0; i < count_; ++i) {

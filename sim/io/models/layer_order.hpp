@@ -18,7 +18,8 @@ inline constexpr std::int64_t kMostDecoderLayers = 4096;
 /// The part of each layer by the rules `which` ("mixer", "feed") of a type, "" for none. The first rule that holds counts:
 ///
 /// - a text: the same part for all;
-/// - `by`: a key whose list (or text, by letters) has an entry for each layer, and a part for each entry; it holds where the list is there;
+/// - `by`: a key whose list (or text, by letters) has an entry for each layer, and a part for each entry; it holds where the list is there; with `more`
+///   entries after the last layer's are passed over;
 /// - else `on` for the layers that meet all conditions, `off` for the others: layers i with i mod `period` = `offset`, `from` and `to` (both included),
 ///   numbered `in` a list (from `base`) or an object's keys, `not_in` one, and `if` for all; it holds where the key that it `needs` is there.
 ///

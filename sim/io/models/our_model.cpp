@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include <pipeloom/error.hpp>
@@ -11,6 +12,7 @@
 #include "sim/base/text_tools.hpp"
 #include "sim/io/models/fields.hpp"
 #include "sim/io/models/model_readers.hpp"
+#include "sim/io/models/part_keys.hpp"
 #include "sim/model/check.hpp"
 
 namespace pipeloom::io {
@@ -22,64 +24,6 @@ using models::refuse;
 constexpr char kEmbedding = 'E';
 constexpr char kHead = 'L';
 constexpr std::size_t kMostLayers = 1 << 20;
-
-void read_part(Fields& fields, model::Attention& out) {
-  fields.need("heads", out.heads);
-  out.kv_heads = out.heads;
-  fields.read("kv_heads", out.kv_heads);
-  fields.need("head_dim", out.head_dim);
-  fields.read("qkv_bias", out.qkv_bias);
-  fields.read("output_bias", out.output_bias);
-  fields.read("head_norms", out.head_norms);
-  fields.read("causal", out.causal);
-  fields.read("window", out.window);
-  fields.read("key_bias", out.key_bias);
-  fields.read("gated", out.gated);
-  fields.read("head_gates", out.head_gates);
-  fields.read("sinks", out.sinks);
-  fields.read("wide_norms", out.wide_norms);
-  fields.read("values", out.values);
-  fields.read("chunked", out.chunked);
-  fields.read("own_keys", out.own_keys);
-  fields.read("v_dim", out.v_dim);
-}
-
-void read_part(Fields& fields, model::Indexer& out) {
-  fields.need("heads", out.heads);
-  fields.need("head_dim", out.head_dim);
-  fields.need("top_k", out.top_k);
-}
-
-template <class Part>
-void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out);
-
-void read_part(Fields& fields, model::LatentAttention& out) {
-  fields.need("heads", out.heads);
-  fields.read("q_rank", out.q_rank);
-  fields.need("kv_rank", out.kv_rank);
-  fields.need("nope_dim", out.nope_dim);
-  fields.need("rope_dim", out.rope_dim);
-  fields.need("v_dim", out.v_dim);
-  fields.read("bias", out.bias);
-  fields.read("window", out.window);
-  read_part_of(fields, "indexer", out.indexer);
-  fields.read("sinks", out.sinks);
-  fields.read("gated", out.gated);
-  fields.read("head_gates", out.head_gates);
-  fields.read("joint_gate", out.joint_gate);
-}
-
-void read_part(Fields& fields, model::Mamba& out) {
-  fields.need("heads", out.heads);
-  fields.need("head_dim", out.head_dim);
-  fields.need("groups", out.groups);
-  fields.need("state", out.state);
-  fields.read("conv", out.conv);
-  fields.read("in_bias", out.in_bias);
-  fields.read("out_bias", out.out_bias);
-  fields.read("conv_bias", out.conv_bias);
-  fields.read("gated_norm", out.gated_norm);
-}
 
 /// A name of a table, or what was there.
 template <class Value, std::size_t N>
@@ -99,42 +43,44 @@ void read_name(Fields& fields, std::string_view key, const std::pair<std::string
   refuse(*fields.object().find(key), fields.path_of(key), "one of " + join(known, ", "));
 }
 
+/// Whole numbers and switches of a part.
+template <class Part>
+void read_keys(Fields& fields, Part& out) {
+  models::each_key(out, [&](std::string_view key, auto& member, models::Need need) {
+    if constexpr (std::is_same_v<decltype(member), std::int64_t&>) {
+      if (need == models::Need::Yes) return fields.need(key, member);
+    }
+    fields.read(key, member);
+  });
+}
+
+template <class Part>
+void read_part(Fields& fields, Part& out) {
+  read_keys(fields, out);
+}
+
+template <class Part>
+void read_part_of(Fields& layer, std::string_view key, std::optional<Part>& out);
+
+void read_part(Fields& fields, model::Attention& out) {
+  read_keys(fields, out);
+  if (out.kv_heads == 0 && fields.find("kv_heads") == nullptr) out.kv_heads = out.heads;
+  read_part_of(fields, "indexer", out.indexer);
+}
+
+void read_part(Fields& fields, model::LatentAttention& out) {
+  read_keys(fields, out);
+  read_part_of(fields, "indexer", out.indexer);
+}
+
+void read_part(Fields& fields, model::CompressedAttention& out) {
+  read_keys(fields, out);
+  read_part_of(fields, "indexer", out.indexer);
+}
+
 void read_part(Fields& fields, model::Linear& out) {
-  using enum model::LinearRule;
-  static constexpr std::pair<std::string_view, model::LinearRule> kRules[] = {{"gated_delta", GatedDelta},
-                                                                              {"kimi_delta", KimiDelta},
-                                                                              {"lightning", Lightning},
-                                                                              {"mamba1", Mamba1},
-                                                                              {"short_conv", ShortConv}};
-  read_name(fields, "rule", kRules, out.rule);
-  fields.need("heads", out.heads);
-  fields.need("head_dim", out.head_dim);
-  fields.read("key_heads", out.key_heads);
-  fields.read("key_dim", out.key_dim);
-  fields.read("conv", out.conv);
-  fields.read("rank", out.rank);
-  fields.read("bias", out.bias);
-  fields.read("conv_bias", out.conv_bias);
-  fields.read("norms", out.norms);
-}
-
-void read_part(Fields& fields, model::Mlp& out) {
-  fields.need("ffn", out.ffn);
-  fields.read("gated", out.gated);
-  fields.read("bias", out.bias);
-}
-
-void read_part(Fields& fields, model::Experts& out) {
-  fields.need("experts", out.experts);
-  fields.need("top_k", out.top_k);
-  fields.need("ffn", out.ffn);
-  fields.read("shared_ffn", out.shared_ffn);
-  fields.read("gated", out.gated);
-  fields.read("shared_gate", out.shared_gate);
-  fields.read("router_bias", out.router_bias);
-  fields.read("bias", out.bias);
-  fields.read("shared_bias", out.shared_bias);
-  fields.read("zero", out.zero);
+  read_name(fields, "rule", models::kLinearRules, out.rule);
+  read_keys(fields, out);
 }
 
 /// Rows of `columns` whole numbers.
@@ -243,6 +189,7 @@ model::Layer read_kind(const Value& value, char letter) {
   fields.read("name", layer.name);
   read_part_of(fields, "attention", layer.attention);
   read_part_of(fields, "latent_attention", layer.latent_attention);
+  read_part_of(fields, "compressed_attention", layer.compressed_attention);
   read_part_of(fields, "mamba", layer.mamba);
   read_part_of(fields, "linear", layer.linear);
   read_part_of(fields, "mlp", layer.mlp);
@@ -363,6 +310,7 @@ void read_sizes(Fields& fields, model::Model& out) {
   fields.read("positions", out.positions);
   fields.read("sequence", out.sequence);
   fields.read("tables", out.tables);
+  fields.read("streams", out.streams);
   fields.read("mtp", out.mtp);
   std::string letter;
   fields.read("mtp_letter", letter);

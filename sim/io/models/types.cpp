@@ -13,6 +13,7 @@ constexpr TypeRules kRows[] = {
 #include "sim/io/models/types_alike.def"
 #include "sim/io/models/types_bert.def"
 #include "sim/io/models/types_older.def"
+#include "sim/io/models/types_streams.def"
 #include "sim/io/models/types_towers.def"
 };
 

@@ -27,6 +27,10 @@ OTHER = {"num_key_value_heads": 2, "head_dim": 48, "v_head_dim": 40, "q_lora_ran
          "index_head_dim": 24, "index_n_heads": 3, "n_shared_experts": 2, "num_shared_experts": 2, "zero_expert_num": 3, "use_task_id": True, "is_decoder": True,
          "linear_head_dim": 24, "linear_num_heads": 5, "global_attn_every_n_layers": 2, "attention_type": "original_full", "num_experts_per_tok": 2, "moe_topk": 3}
 
+# Of types whose classes refuse some of the sizes above.
+OWN = {"glm5_next": {"num_key_value_heads": 8, "qk_rope_head_dim": 0}, "qwen4_exp": {"num_experts_per_tok": 2, "indexer_n_heads": 4, "indexer_head_dim": 256,
+                     "indexer_kv_heads": 1, "indexer_budget": 64, "indexer_compress_ratio": 8}}
+
 
 def changed(config_class, sizes):
     """A configuration with these sizes, in its text part where it has one."""
@@ -44,14 +48,16 @@ def configurations(model_type):
     config_class = CONFIG_MAPPING[model_type]
     usual = config_class().to_dict()
     text = usual.get("text_config") if isinstance(usual.get("text_config"), dict) else usual
-    yield "few", FEW
+    own = OWN.get(model_type, {})
+    yield "few", {**FEW, **own}
     small = {key: value for key, value in SMALL.items() if key.endswith("_token_id") or isinstance({**usual, **text}.get(key), int)}
+    small |= own
     yield "small", {**FEW, **small}
     for name, switches in SWITCHES.items():
         thrown = {key: not {**text, **usual}[key] for key in switches if isinstance({**text, **usual}.get(key), bool)}
         if thrown:
             yield name, {**FEW, **small, **thrown}
-    yield "other", {**FEW, **small, **OTHER}
+    yield "other", {**FEW, **small, **OTHER, **own}
 
 
 def class_of(kind, config):
