@@ -153,11 +153,10 @@ Answer validate(const Asked& asked) {
 
 void write_schedule(io::JsonWriter& out, const ScheduleInfo& info) {
   out.object().member("name", info.name).member("summary", info.summary).member("source", info.source);
-  out.member("when_to_use", info.when_to_use).key("aliases").array();
-  for (const std::string& alias : info.aliases) out.quoted(alias);
-  out.close().member("needs", info.requirements.text).member("min_chunks", info.requirements.min_chunks);
-  out.member("max_chunks", info.requirements.max_chunks)
-      .member("default_chunks", info.requirements.default_chunks);
+  out.member("when_to_use", info.when_to_use).member("aliases", info.aliases);
+  out.member("needs", info.requirements.text).member("min_chunks", info.requirements.min_chunks);
+  out.member("max_chunks", info.requirements.max_chunks);
+  out.member("default_chunks", info.requirements.default_chunks);
   out.close();
 }
 
