@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <utility>
 
@@ -194,16 +193,6 @@ Ticks parse_time(std::string_view option, const std::string& text, TimeUnit unit
         fmt::format("found '{}'; allowed is a time above 0: a number of {}, or a text such as 500ms",
                     shortened(text, 64), name_of(unit)));
   return time->value;
-}
-
-int parse_count(std::string_view option, const std::string& text, int least, int most) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
-    throw InputError(
-        Where{std::string(option)},
-        fmt::format("found '{}'; allowed is a whole number from {} to {}", shortened(text, 64), least, most));
-  return number;
 }
 
 void allow_many_files() {

@@ -14,6 +14,7 @@
 #include "cli/option_list.hpp"
 #include "sim/io/json/file.hpp"
 #include "study/run/input.hpp"
+#include "study/text/numbers.hpp"
 
 namespace pipeloom::study::page {
 struct Page;
@@ -107,8 +108,7 @@ void require_choice(std::string_view option, const std::string& value,
 /// A time above 0: "30", in `unit`, or with a unit of its own, "500ms". Throws InputError at `option` for anything else.
 [[nodiscard]] Ticks parse_time(std::string_view option, const std::string& text, TimeUnit unit);
 
-/// A whole number from `least` to `most`. Throws InputError at `option` for anything else.
-[[nodiscard]] int parse_count(std::string_view option, const std::string& text, int least, int most);
+using study::parse_count;
 /// "4,4,4,3", or one number for the whole model where stages have the same, as one for each stage; empty without text. Throws InputError at --layers.
 [[nodiscard]] std::vector<std::int32_t> parse_layers(const std::optional<std::string>& text, int stages);
 

@@ -15,8 +15,13 @@ if(PROJECT_IS_TOP_LEVEL)
   if(PIPELOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # Paths relative to the checkout, so that one checkout finds what another has compiled; and what ccache asks of those who use precompiled
     # headers.
-    set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${PIPELOOM_CCACHE}")
+    set(launcher "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros")
+    if(EMSCRIPTEN)
+      # em++ is a script, which starts the compiler through this.
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher};EM_COMPILER_WRAPPER=${PIPELOOM_CCACHE}")
+    else()
+      set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher};${PIPELOOM_CCACHE}")
+    endif()
   endif()
 endif()
 

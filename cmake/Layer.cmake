@@ -24,6 +24,10 @@ endfunction()
 
 # pipeloom_cold(TARGET): an optimised build compiles TARGET, of which no figure of docs/performance.md depends, in two thirds of the time.
 function(pipeloom_cold target)
+  # Less than -O2 leaves functions in headers without inlining there, and a linker of WebAssembly may take those for all.
+  if(EMSCRIPTEN)
+    return()
+  endif()
   # GCC 12 warns of copies of strings beyond every size at -O1, where it does not see at -O3 that these cannot happen.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
     $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-stringop-overflow;-Wno-stringop-overread>)

@@ -2,7 +2,7 @@
 # Installs the packages that Pipeloom needs, on Debian 12, Ubuntu 24.04 and their relatives. Only missing packages are
 # installed; when none is missing the script prints nothing and changes nothing.
 #
-#   scripts/install-deps.sh [GROUP...]      groups: build (the default), test and python (build included), ci (all included)
+#   scripts/install-deps.sh [GROUP...]      groups: build (the default), test and python (build included), ci (all of these), wasm (by itself)
 #
 # Set PIPELOOM_SKIP_DEPS=1 to skip it, for example where the packages come from elsewhere.
 set -euo pipefail
@@ -12,6 +12,7 @@ readonly build_packages=(
   libboost-dev libcairo2-dev libcli11-dev libcpp-httplib-dev libfmt-dev libopenblas-dev libsqlite3-dev nlohmann-json3-dev zlib1g-dev
   fonts-dejavu-core fonts-inter libegl-dev libgl1-mesa-dri libglfw3-dev libimgui-dev libopengl-dev
 )
+readonly wasm_packages=(cmake emscripten libboost-dev libfmt-dev ninja-build nlohmann-json3-dev)
 readonly test_packages=(catch2 iproute2 munge openmpi-bin python3 slurm-wlm xdotool xvfb)
 readonly python_packages=(python3-dev python3-venv)
 readonly ci_packages=(ccache chromium clang clang-format clang-tidy libbenchmark-dev libxml2-utils python3-jsonschema python3-yaml shellcheck)
@@ -36,9 +37,10 @@ wanted_packages() {
       build) printf '%s\n' "${build_packages[@]}" ;;
       test) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" ;;
       python) printf '%s\n' "${build_packages[@]}" "${python_packages[@]}" ;;
+      wasm) printf '%s\n' "${wasm_packages[@]}" ;;
       ci) printf '%s\n' "${build_packages[@]}" "${test_packages[@]}" "${python_packages[@]}" "${ci_packages[@]}" "$(clang_runtime)" ;;
       *)
-        say "unknown group '$group'; groups are build, test, python and ci"
+        say "unknown group '$group'; groups are build, test, python, ci and wasm"
         return 2
         ;;
     esac
@@ -74,7 +76,8 @@ main() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     say "no apt-get here. Install by your own means: a C++20 compiler, CMake 3.25, Ninja, pkg-config, Boost 1.74"
     say "(headers), cairo, CLI11 2.1, fmt, nlohmann_json 3.11, SQLite 3, zlib, OpenBLAS and cpp-httplib (optional); for the window Dear ImGui (its pkg-config file), GLFW 3.3,"
-    say "OpenGL, EGL, DejaVu Sans and Inter (optional); for the tests Catch2, python3, Xvfb, xdotool, Open MPI, Slurm and munge."
+    say "OpenGL, EGL, DejaVu Sans and Inter (optional); for the tests Catch2, python3, Xvfb, xdotool, Open MPI, Slurm and munge;"
+    say "for pages (docs/browser.md) emscripten 3.1."
     say "Then run again with PIPELOOM_SKIP_DEPS=1."
     return 1
   fi

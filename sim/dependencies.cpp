@@ -1,5 +1,6 @@
 #include "sim/dependencies.hpp"
 
+#include "sim/base/table_size.hpp"
 #include "sim/tensor_index.hpp"
 
 namespace pipeloom {
@@ -21,7 +22,7 @@ Dependencies::Dependencies(const Schedule& schedule)
   for (const OpKind kind : kAllOpKinds) table_of_[index_of(kind)] = schedule_->contains(kind) ? tables++ : -1;
   const auto units = static_cast<std::size_t>(schedule_->units());
   const auto stages = static_cast<std::size_t>(schedule_->stages());
-  index_.assign(static_cast<std::size_t>(tables) * stages * units, kNoOp);
+  index_.assign(table_size(tables, stages, units), kNoOp);
   for (std::size_t i = 0; i < schedule_->num_ops(); ++i) {
     const Op op = schedule_->ops()[i];
     const auto table = static_cast<std::size_t>(table_of_[index_of(op.kind())]);

@@ -7,6 +7,7 @@
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
 
@@ -63,8 +64,7 @@ class DependencyMap {
     return sum * static_cast<std::size_t>(schedule_->stages());
   }
   void find_parts() {
-    const auto units = static_cast<std::size_t>(schedule_->units());
-    parts_.assign((TensorIndex::kShared - 1) * units * static_cast<std::size_t>(schedule_->stages()), kNone);
+    parts_.assign(table_size(TensorIndex::kShared - 1, schedule_->units(), schedule_->stages()), kNone);
     for (std::size_t i = 0; i < schedule_->num_ops(); ++i) {
       const Op op = schedule_->ops()[i];
       const auto shared = tensors_.shared_row(tensors_.output_base(op.kind(), op.stage()));
@@ -77,8 +77,7 @@ class DependencyMap {
     return op.stage().at() * static_cast<std::size_t>(schedule_->units()) + schedule_->unit_of(op);
   }
   void find_reloads() {
-    reload_.assign(
-        static_cast<std::size_t>(schedule_->stages()) * static_cast<std::size_t>(schedule_->units()), kNone);
+    reload_.assign(table_size(schedule_->stages(), schedule_->units()), kNone);
     for (std::size_t i = 0; i < schedule_->num_ops(); ++i)
       if (kAwaitedCopies.has(schedule_->ops()[i].kind()))
         reload_[pass_of(schedule_->ops()[i])] = static_cast<std::uint32_t>(i);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "sim/base/number_text.hpp"
+#include "sim/base/table_size.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom {
@@ -102,7 +103,7 @@ ActivationEffects::ActivationEffects(const Schedule& schedule, const MemoryModel
     : schedule_(&schedule), model_(&model) {
   if (!schedule.kinds().any_of(kTakesDropped)) return;
   const auto units = static_cast<std::size_t>(schedule.units());
-  recomputed_.resize(static_cast<std::size_t>(schedule.stages()) * units);
+  recomputed_.resize(table_size(schedule.stages(), units));
   for (const Op op : schedule.ops())
     if (kTakesDropped.has(op.kind())) recomputed_[op.stage().at() * units + schedule.unit_of(op)] = true;
 }

@@ -23,6 +23,7 @@
 #include <optional>
 
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/kinds.hpp"
 
 namespace pipeloom {
@@ -54,7 +55,7 @@ class TensorIndex {
     if (schedule.shares_output()) first_shared_ = row_at({TensorKind::Output, At::All}) * units_;
   }
 
-  [[nodiscard]] std::size_t size() const { return (2 * stages_ + 2 + kSums) * units_; }
+  [[nodiscard]] std::size_t size() const { return table_size(2 * stages_ + 2 + kSums, units_); }
   /// Tensors below this number need no producer.
   [[nodiscard]] std::size_t first_produced() const { return units_; }
 

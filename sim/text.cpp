@@ -8,6 +8,7 @@
 #include <map>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/kinds.hpp"
 
@@ -72,17 +73,17 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Queues& queues, int stages) 
 /// Microbatches with the same ranks along the pipeline share a replica.
 InferredPlacement infer_replicas(const Queues& queues, int ranks, int stages, int microbatches,
                                  const std::vector<std::vector<Rank>>& candidates) {
-  const auto cells = static_cast<std::size_t>(stages) * static_cast<std::size_t>(microbatches);
+  const std::int64_t cells = count_of_cells(stages, microbatches);
   std::size_t num_ops = 0;
   for (const auto& queue : queues) num_ops += queue.size();
   // A complete schedule has an op for every cell; a few ops with large numbers must not make a large table.
-  if (cells > std::max(std::size_t{1} << 16, 4 * num_ops))
+  if (cells > std::max(std::int64_t{1} << 16, count_of_cells(4, num_ops)))
     throw InputError(
         fmt::format("{} stages and {} microbatches need an op for each of {} pairs, but there are only {} "
                     "ops; the schedule "
                     "is incomplete or a number in it is wrong",
                     stages, microbatches, cells, num_ops));
-  std::vector<Rank> path(cells, Rank(-1));
+  std::vector<Rank> path(table_size(stages, microbatches), Rank(-1));
   const auto place = [&](Op op) -> Rank& {
     return path[op.microbatch().at() * static_cast<std::size_t>(stages) + op.stage().at()];
   };

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +24,7 @@
 #include "sim/io/pictures/pictures.hpp"
 #include "study/layouts/layouts.hpp"
 #include "study/layouts/shown/layouts_shown.hpp"
+#include "study/plan/asked.hpp"
 #include "study/plan/shown/plan_picture.hpp"
 #include "study/plan/shown/plan_shown.hpp"
 #include "study/run/run_link.hpp"
@@ -40,13 +40,6 @@ struct PlanCommand {
   PrintOptions print;
   OutputOptions output;
 };
-
-std::vector<std::string> objective_names() {
-  std::vector<std::string> out;
-  for (const study::PlanObjective objective : study::kPlanObjectives)
-    out.emplace_back(study::name_of(objective));
-  return out;
-}
 
 constexpr const char* kPlanFooter =
     "\nSchedules that can run the workload are simulated, orders of its own are searched for within what a "
@@ -71,7 +64,7 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
                   "A configuration, whose schedule is what runs now; a schedule file, which runs now; or a "
                   "model as `pipeloom "
                   "estimate` takes it");
-  list.option("--objective", options.objective, join(objective_names(), "|"),
+  list.option("--objective", options.objective, join(study::objective_names(), "|"),
               "What the best has least of, or most tokens; default step_time");
   list.option("--vary", options.vary, "WORD,WORD,..",
               "What may differ: schedule, chunks, layers, placement, recompute, offload, microbatches, "
@@ -133,13 +126,6 @@ void add_plan_options(OptionList& list, PlanCommand& options) {
   add_output_options(list, options.output);
 }
 
-/// Files of models have none of these keys, and every configuration that says something has one.
-bool is_configuration(const io::Value& root) {
-  constexpr std::array kKeys = {"schedule", "ranks", "microbatches", "costs", "memory", "options", "step"};
-  return root.keys().empty() ||
-         std::ranges::any_of(kKeys, [&](const char* key) { return root.find(key) != nullptr; });
-}
-
 /// A workload, and whether anybody said which schedule runs it now.
 struct Asked {
   io::Document workload;
@@ -176,7 +162,7 @@ Asked workload_of(PlanCommand& options) {
   if (is_file && (path.extension() == ".csv" || base.root().find("orders") != nullptr)) {
     base = running(path.string());
     run.model.clear();
-  } else if (!is_configuration(base.root())) {
+  } else if (!study::is_configuration(base.root())) {
     run.model = options.run.model;  // a model's own file
     base = {};
   }
@@ -188,28 +174,6 @@ Asked workload_of(PlanCommand& options) {
   if (!runs_now && run.chunks && *run.chunks != "1")
     made.document.set("schedule", "\"interleaved-1f1b\"", "schedule");
   return {std::move(made.document), runs_now};
-}
-
-/// The parts that vary where --vary is not given: chunks only where --chunks does not say how many.
-std::string usual_vary(bool model, bool chunks) {
-  std::string out = "schedule,placement,order";
-  if (!chunks) out += ",chunks";
-  if (model) out += ",layers";
-  return out;
-}
-
-study::VarySet vary_of(const std::string& words) {
-  study::VarySet out;
-  for (const std::string& word : split(words, ',')) {
-    const auto vary = study::vary_named(trimmed(word));
-    if (!vary)
-      throw InputError(Where{"--vary"},
-                       fmt::format("unknown word '{}'; allowed are schedule, chunks, layers, placement, "
-                                   "recompute, offload, microbatches, order, separated by commas",
-                                   shortened(word, 64)));
-    out.add(*vary);
-  }
-  return out;
 }
 
 /// "0.05" or "5%".
@@ -248,14 +212,9 @@ int threads_of(const PlanCommand& command) {
 
 study::PlanOptions plan_options(const PlanCommand& command, bool model) {
   study::PlanOptions out;
-  if (command.objective) {
-    const auto objective = study::objective_named(*command.objective);
-    if (!objective)
-      require_choice("--objective", *command.objective, objective_names());
-    else
-      out.objective = *objective;
-  }
-  out.vary = vary_of(command.vary.value_or(usual_vary(model, command.run.chunks.has_value())));
+  if (command.objective) out.objective = study::objective_of(*command.objective, Where{"--objective"});
+  out.vary = study::vary_of(command.vary.value_or(study::usual_vary(model, command.run.chunks.has_value())),
+                            Where{"--vary"});
   if (command.target) out.target = &study::target_named(*command.target);
   out.seconds = seconds_of(command.budget);
   out.headroom = share_of(command.headroom);
@@ -374,7 +333,7 @@ void require_no_configuration(const std::string& name) {
   if (std::filesystem::path(name).extension() != ".json" || !std::filesystem::is_regular_file(name, unknown))
     return;
   const io::Document file = io::Document::parse(io::read_file(name), name);
-  if (!file.root().keys().empty() && is_configuration(file.root()))
+  if (!file.root().keys().empty() && study::is_configuration(file.root()))
     throw InputError(Where{"MODEL"},
                      fmt::format("{} is a configuration, whose ranks are there; give --gpus a model, and its "
                                  "other keys by --set",

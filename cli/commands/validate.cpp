@@ -13,18 +13,19 @@
 #include "cli/options.hpp"
 #include "cli/pages/gate_outputs.hpp"
 #include "cli/pages/torch_verdict.hpp"
-#include "schedules/generator.hpp"
 #include "sim/io/formats/schedule_json.hpp"
-#include "sim/io/json/json_writer.hpp"
 #include "sim/io/links/link.hpp"
 #include "study/report/hang_page.hpp"
 #include "study/report/run_tables.hpp"
 #include "study/report/trace_page.hpp"
 #include "study/suite/lint_rules.hpp"
 #include "study/targets/verdict.hpp"
+#include "study/validate/findings.hpp"
 
 namespace pipeloom::cli::commands {
 namespace {
+
+using study::Findings;
 
 struct ValidateOptions {
   InputOptions input;
@@ -34,43 +35,9 @@ struct ValidateOptions {
   PrintOptions print;
 };
 
-/// The findings of one file.
-struct Findings {
-  std::string name;
-  std::shared_ptr<const Schedule> schedule;
-  std::vector<Diagnostic> diagnostics;
-  std::vector<std::string> warnings;
-  std::string text;
-  /// Of PyTorch's files only.
-  std::optional<study::TorchFindings> torch;
-  /// Of a trace of a real run.
-  std::optional<io::TraceRun> trace;
-  /// Of a configuration whose messages hang.
-  std::optional<study::MessageProblem> message_hang;
-  /// Of the framework that --target names, where the order itself is legal.
-  std::optional<study::TargetVerdict> verdict;
-
-  [[nodiscard]] std::size_t problems() const {
-    return diagnostics.size() + (torch ? torch->problems() : 0) + (message_hang ? 1 : 0);
-  }
-  [[nodiscard]] bool ok() const {
-    return diagnostics.empty() && !message_hang && (!torch || torch->ok()) && (!verdict || verdict->taken());
-  }
-};
-
-/// An op that is in no queue has no place in a queue.
-bool has_slot(const Diagnostic& diagnostic) {
-  return !diagnostic.code.starts_with("missing") && diagnostic.code != "empty";
-}
-
 std::string line_of(const io::SchedulePlaces& places, const Diagnostic& diagnostic) {
   return fmt::format("{}: error: {} [{}]\n", places.of(diagnostic).text(), diagnostic.message,
                      diagnostic.code);
-}
-
-bool hangs(const Findings& findings) {
-  return std::any_of(findings.diagnostics.begin(), findings.diagnostics.end(),
-                     [](const Diagnostic& diagnostic) { return diagnostic.code == "hang"; });
 }
 
 std::string verdict(const Findings& findings) {
@@ -83,41 +50,6 @@ std::string verdict(const Findings& findings) {
                      count_text(findings.problems(), "problem"));
 }
 
-void write_diagnostic(io::JsonWriter& out, const Diagnostic& diagnostic) {
-  out.object().member("code", diagnostic.code).member("rank", diagnostic.rank.value());
-  if (has_slot(diagnostic)) out.member("slot", diagnostic.slot).key("op").quoted(diagnostic.op);
-  out.member("message", diagnostic.message).close();
-}
-
-void write_verdict(io::JsonWriter& out, const Findings& findings) {
-  const study::TargetVerdict& verdict = *findings.verdict;
-  study::write_to_run(out, std::span(&verdict, 1));
-  std::vector<study::NotTaken> not_taken;
-  if (!verdict.taken()) not_taken.push_back({verdict.target, findings.name, verdict.reason});
-  study::write_not_taken(out, not_taken);
-}
-
-void write_findings(io::JsonWriter& out, const Findings& findings) {
-  const Schedule& s = *findings.schedule;
-  out.object().line(2).member("schema_version", 1).line(2).member("file", findings.name);
-  out.line(2).member("legal", findings.problems() == 0).line(2).member("ranks", s.ranks());
-  out.member("stages", s.stages()).member("microbatches", s.microbatches()).member("num_ops", s.num_ops());
-  out.line(2).key("diagnostics").array();
-  for (const Diagnostic& diagnostic : findings.diagnostics) write_diagnostic(out.line(4), diagnostic);
-  out.close(2);
-  if (findings.trace) study::write_trace(out.line(2), *findings.trace);
-  if (hangs(findings)) study::write_hang(out, s);
-  if (findings.message_hang) study::write_message_hang(out, *findings.message_hang);
-  if (findings.torch) study::write_torch(out, *findings.torch);
-  if (findings.verdict) write_verdict(out, findings);
-  out.close(0);
-}
-
-std::string as_json(const Findings& findings) {
-  return io::written_json(io::kReportStyle, [&](io::JsonWriter& out) { write_findings(out, findings); }) +
-         "\n";
-}
-
 /// A file of PyTorch's that we cannot read gets its verdict before our error.
 Input read_or_explain(const ValidateOptions& options) {
   try {
@@ -128,90 +60,23 @@ Input read_or_explain(const ValidateOptions& options) {
   }
 }
 
-/// A finding that PyTorch runs without harm is a warning.
-void take_harmless(Findings& findings) {
-  if (!findings.torch) return;
-  const io::SchedulePlaces places(findings.text, findings.name);
-  std::erase_if(findings.diagnostics, [&](const Diagnostic& diagnostic) {
-    if (!findings.torch->is_harmless(diagnostic)) return false;
-    findings.warnings.push_back(fmt::format("{}: {}; PyTorch runs it again without harm",
-                                            places.of(diagnostic).text(), diagnostic.message));
-    return true;
-  });
-}
-
-/// The verdict of the framework that is asked for on a legal order.
-std::optional<study::TargetVerdict> asked_verdict(const ValidateOptions& options,
-                                                  study::Deployment deployment, const std::string& file) {
-  if (!options.load.target) return std::nullopt;
-  if (file.ends_with(".csv")) deployment.order_file = file;
-  return study::verdict_of(study::target_named(*options.load.target), deployment);
-}
-
-/// The name in the registry of a configuration's schedule.
-std::string registry_name(const std::string& schedule) {
-  return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
-}
-
-/// The order of a trace is held against the rules as any other.
-Findings examine_trace(const ValidateOptions& options) {
-  Findings out;
-  out.name = options.input.file.value_or("");
-  out.trace = study::read_trace_input(options.input);
-  out.schedule = out.trace->timeline.schedule;
-  out.warnings = out.trace->warnings;
-  out.diagnostics = validate(*out.schedule);
-  if (out.diagnostics.empty())
-    out.verdict = asked_verdict(
-        options, {.schedule = std::string(io::kCustomSchedule), .order = out.schedule}, out.name);
-  return out;
+/// The framework that --target names, or null.
+const study::Target* asked_target(const ValidateOptions& options) {
+  return options.load.target ? &study::target_named(*options.load.target) : nullptr;
 }
 
 Findings examine(const ValidateOptions& options) {
   if (study::is_trace_input(options.input)) {
     (void)examine_torch({}, "", {}, options.load);
-    return examine_trace(options);
+    return study::examine_trace(study::read_trace_input(options.input), options.input.file.value_or(""),
+                                asked_target(options));
   }
   const Input input = read_or_explain(options);
-  Findings out;
-  out.name = input.name;
-  out.warnings = input.warnings;
-  out.text = input.text;
-  if (input.schedule) {
-    out.schedule = input.schedule;
-    out.diagnostics = validate(*input.schedule);
-    out.torch = examine_torch(input.text, input.name, input.format, options.load);
-    take_harmless(out);
-    if (out.diagnostics.empty())
-      out.verdict = asked_verdict(
-          options, {.schedule = std::string(io::kCustomSchedule), .order = out.schedule}, input.name);
-    return out;
-  }
+  if (input.schedule)
+    return study::examine_schedule(input, examine_torch(input.text, input.name, input.format, options.load),
+                                   asked_target(options));
   (void)examine_torch({}, input.name, {}, options.load);
-  // The proof that a configuration can run is to run it.
-  pipeloom::Limits limits = options.input.limits();
-  limits.with_metrics = false;
-  limits.with_all_steps = false;
-  pipeloom::Run run;
-  try {
-    run = evaluate(input, limits);
-  } catch (const study::MessageProblem& hang) {
-    io::EffectiveConfig effective;
-    out.schedule = study::make_schedule(input.config, limits, effective);
-    out.message_hang = hang;
-    return out;
-  }
-  out.schedule = run.schedule;
-  out.warnings = run.warnings;
-  if (run.over_limit) out.warnings.push_back(study::over_limit_text(*run.over_limit, *run.memory));
-  const Schedule& s = *out.schedule;
-  const std::string refusal =
-      torch::class_refusal(input.config.schedule, s.ranks(), s.placement().chunks(), s.microbatches());
-  if (!refusal.empty()) out.warnings.push_back(refusal);
-  const std::string name = registry_name(input.config.schedule);
-  out.verdict =
-      asked_verdict(options, study::deployment_of(run, input.config, name), input.config.options.file);
-  return out;
+  return study::examine_configuration(input, options.input.limits(), asked_target(options));
 }
 
 std::string as_page(const Findings& findings, const ValidateOptions& options) {
@@ -221,7 +86,7 @@ std::string as_page(const Findings& findings, const ValidateOptions& options) {
     for (const Diagnostic& diagnostic : findings.diagnostics) out += line_of(places, diagnostic);
   }
   if (findings.message_hang) out += study::message_hang_page(*findings.message_hang, options.output.verbose);
-  if (hangs(findings)) out += study::hang_page(*findings.schedule, options.output.verbose);
+  if (findings.hangs()) out += study::hang_page(*findings.schedule, options.output.verbose);
   if (findings.torch) out += study::torch_problems(*findings.torch, findings.text);
   if (findings.torch && findings.torch->hangs())
     out += study::lowered_hang_page(findings.torch->lists, findings.torch->verdict.rank_of_stage,
@@ -292,12 +157,13 @@ ExitCode run_validate(ValidateOptions options) {
   const Findings findings = examine_or_report(options);
   options.output.warn(findings.warnings);
   if (options.sarif == "-") {
-    const std::string json = as_json(findings);
+    const std::string json = study::findings_json(findings);
     write_json_file(options.print, json);
     print_beside(options.print.is("json") ? json : as_page(findings, options));
   } else {
     print_answer(
-        options.print, false, [&] { return as_json(findings); }, [&] { return as_page(findings, options); });
+        options.print, false, [&] { return study::findings_json(findings); },
+        [&] { return as_page(findings, options); });
   }
   if (options.sarif) write_findings(findings, options);
   return findings.ok() ? ExitCode::Ok : ExitCode::AnswerIsNo;

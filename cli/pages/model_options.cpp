@@ -8,6 +8,7 @@
 #include "sim/io/json/json_text.hpp"
 #include "sim/io/json/json_value.hpp"
 #include "sim/io/models/find_model.hpp"
+#include "study/plan/asked.hpp"
 
 namespace pipeloom::cli {
 namespace {
@@ -151,18 +152,7 @@ ModelDocument document_of(const ModelOptions& options, io::Document document) {
   for (const std::string& assignment : options.set) document.set_option(assignment);
   require_single_voice(document, options);
   take_recomputation(options, out, document);
-  const auto fallback = [&](const char* key, const std::string& value, const std::string& why) {
-    if (document.root().find(key) != nullptr) return;
-    document.set(key, value, key);
-    out.origins.emplace_back(key, why);
-  };
-  fallback("schedule", "\"1f1b\"", "default: 1f1b");
-  const bool from_file = document.root().find("schedule")->text() == io::kCustomSchedule;
-  if (!from_file) fallback("ranks", "8", "default: 8");
-  if (!from_file && value_at(document.root(), "costs.global_batch") == nullptr) {
-    const int count = parse_count("--ranks", document.root().find("ranks")->text(), 1, kMaxIndex / 4);
-    fallback("microbatches", std::to_string(4 * count), "default: four for each rank");
-  }
+  for (auto& origin : study::set_defaults(document)) out.origins.push_back(std::move(origin));
   out.document = std::move(document);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/table_size.hpp"
 #include "sim/dependency.hpp"
 #include "sim/kinds.hpp"
 #include "sim/tensor_index.hpp"
@@ -169,9 +170,10 @@ class UnitKinds {
     for (const OpKind kind : kAllOpKinds)
       if (schedule.contains(kind)) kinds_ |= 1U << index_of(kind);
     const auto units = static_cast<std::size_t>(schedule.units());
-    all_alike_ = schedule.num_ops() == stages_ * units * num_kinds() && !has_both_backwards();
+    all_alike_ = count_of_cells(schedule.num_ops()) == count_of_cells(stages_, units, num_kinds()) &&
+                 !has_both_backwards();
     if (all_alike_) return;
-    kinds_of_.assign(stages_ * units, 0);
+    kinds_of_.assign(table_size(stages_, units), 0);
     for (const Op op : schedule.ops())
       kinds_of_[schedule.unit_of(op) * stages_ + op.stage().at()] |=
           static_cast<std::uint16_t>(1U << index_of(op.kind()));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
@@ -247,9 +248,7 @@ class EntryChains {
   [[nodiscard]] bool waits_for_reload(Op op) const {
     return !reloads_.empty() && kWaitsForCopy.has(op.kind());
   }
-  [[nodiscard]] std::size_t num_passes() const {
-    return static_cast<std::size_t>(schedule_.stages()) * static_cast<std::size_t>(schedule_.units());
-  }
+  [[nodiscard]] std::size_t num_passes() const { return table_size(schedule_.stages(), schedule_.units()); }
   [[nodiscard]] std::size_t pass_of(Op op) const {
     return op.stage().at() * static_cast<std::size_t>(schedule_.units()) + schedule_.unit_of(op);
   }

@@ -7,6 +7,7 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/wait_for.hpp"
 #include "sim/kinds.hpp"
@@ -23,7 +24,7 @@ class StructureCheck {
   explicit StructureCheck(const Schedule& schedule)
       : schedule_(schedule),
         units_(static_cast<std::size_t>(schedule.units())),
-        seen_(static_cast<std::size_t>(schedule.stages()) * units_) {}
+        seen_(table_size(schedule.stages(), units_)) {}
 
   std::vector<Diagnostic> run() && {
     for (Rank rank{0}; rank < Rank(schedule_.ranks()); ++rank) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "sim/base/table_size.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/cursor_engine.hpp"
 #include "sim/tensor_index.hpp"
@@ -140,7 +141,7 @@ void CursorEngine::find_bytes_per_live(const Schedule& schedule, const MemoryMod
 void CursorEngine::prepare_shared(const Schedule& schedule) {
   const TensorIndex tensors(schedule);
   shared_units_ = static_cast<std::size_t>(schedule.units());
-  shared_cells_.assign(TensorIndex::kShared * shared_units_, {});
+  shared_cells_.assign(table_size(TensorIndex::kShared, shared_units_), {});
   shared_left_.clear();
   for (int shared = 0; shared < TensorIndex::kShared; ++shared)
     shared_left_.insert(shared_left_.end(), shared_units_, tensors.writers(shared));
@@ -154,8 +155,7 @@ void CursorEngine::prepare_extras(const Schedule& schedule, const MemoryModel& m
   if (schedule.is_extended()) effects_.emplace(schedule, memory);
   if (schedule.shares_output()) prepare_shared(schedule);
   if (!schedule.has_copies()) return;
-  reload_end_.assign(static_cast<std::size_t>(schedule.stages()) * static_cast<std::size_t>(schedule.units()),
-                     0);
+  reload_end_.assign(table_size(schedule.stages(), schedule.units()), 0);
   copied_peaks_.resize(static_cast<std::size_t>(schedule.ranks()));
 }
 

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include <pipeloom/costs.hpp>
@@ -84,7 +85,9 @@ class FixedOrder {
     OpKind kind = OpKind::BackwardWeight;
     Slot slot;                       // of the op that waits for the tensor
     std::vector<Costs::Part> parts;  // of the entry; empty: no duration
-    friend auto operator<=>(const CostRow&, const CostRow&) = default;
+    friend bool operator<(const CostRow& a, const CostRow& b) {
+      return std::tie(a.kind, a.slot, a.parts) < std::tie(b.kind, b.slot, b.parts);
+    }
   };
   class Builder;
   /// A CostRow in ticks, [lane].

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/table_size.hpp"
 #include "sim/dependency.hpp"
 #include "sim/engine/noise_draws.hpp"
 #include "sim/engine/op_draws.hpp"
@@ -193,7 +194,7 @@ ScenarioTimes no_times_yet(const Schedule& schedule) {
   const auto ranks = static_cast<std::size_t>(schedule.ranks());
   ScenarioTimes out;
   out.on_path.assign(kOpKinds, std::vector<double>(static_cast<std::size_t>(schedule.placement().slots())));
-  out.link_on_path.assign(ranks * ranks, 0);
+  out.link_on_path.assign(table_size(ranks, ranks), 0);
   return out;
 }
 

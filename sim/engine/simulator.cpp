@@ -8,6 +8,7 @@
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/error.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/base/tick_sum.hpp"
 #include "sim/engine/cursor_engine.hpp"
 #include "sim/engine/time_limits.hpp"
@@ -196,7 +197,7 @@ Timeline simulate(std::shared_ptr<const Schedule> schedule, const Costs& costs, 
   timeline.steps = steps.count;
   timeline.unit = costs.unit;
   const std::size_t num_ops = schedule->num_ops();
-  timeline.start.resize(num_ops * static_cast<std::size_t>(steps.count));
+  timeline.start.resize(table_size(num_ops, steps.count));
   timeline.end.resize(timeline.start.size());
   timeline.schedule = std::move(schedule);
   const MemoryModel memory = default_memory(timeline.schedule->placement());

@@ -8,6 +8,7 @@
 
 #include <pipeloom/error.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/engine/time_limits.hpp"
 #include "sim/kinds.hpp"
@@ -81,12 +82,10 @@ class ProgramEngine {
     timeline_.unit = costs.unit;
     timeline_.steps = steps;
     timeline_.schedule = program.shared_schedule();
-    timeline_.start.resize(schedule_.num_ops() * static_cast<std::size_t>(steps));
+    timeline_.start.resize(table_size(schedule_.num_ops(), steps));
     timeline_.end.resize(timeline_.start.size());
     waits_.resize(ranks_.size());
-    if (schedule_.has_copies())
-      reload_end_.assign(
-          static_cast<std::size_t>(schedule_.stages()) * static_cast<std::size_t>(schedule_.units()), 0);
+    if (schedule_.has_copies()) reload_end_.assign(table_size(schedule_.stages(), schedule_.units()), 0);
   }
 
   /// Appends everything that is done from now on.

@@ -14,6 +14,7 @@
 
 #include <pipeloom/costs.hpp>
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 
 namespace pipeloom::orders {
 
@@ -70,7 +71,7 @@ struct Problem {
     return stages[stages_of[rank][chunk]];
   }
   /// Ops of all ranks: 3 m S, those without duration included.
-  [[nodiscard]] std::size_t num_ops() const { return 3 * microbatches * stages.size(); }
+  [[nodiscard]] std::size_t num_ops() const { return table_size(3, microbatches, stages.size()); }
 };
 
 /// The value that an order makes small: the largest of (last end of rank r) - origin[r].

@@ -11,6 +11,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "sim/actions.hpp"
+#include "sim/base/table_size.hpp"
 
 namespace pipeloom::torch {
 
@@ -49,7 +50,7 @@ class Homes {
   [[nodiscard]] bool has(Action action) const {
     return static_cast<std::size_t>(action.slice()) < slices_ && action.microbatch().at() < units_ / slices_;
   }
-  [[nodiscard]] std::size_t pairs() const { return stages_ * units_; }
+  [[nodiscard]] std::size_t pairs() const { return table_size(stages_, units_); }
 
  private:
   std::size_t stages_ = 0;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include <pipeloom/error.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/torch/lowering.hpp"
 #include "sim/torch/pairing.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::int32_t kNoRank = -1;
 
-std::size_t count_of_cells(std::span<const Action> row) {
+std::size_t row_cells(std::span<const Action> row) {
   return static_cast<std::size_t>(
       std::count_if(row.begin(), row.end(), [](Action action) { return !action.joined(); }));
 }
@@ -66,7 +67,7 @@ class Loader {
   /// The failing step is shown in a grid, and making the grid fails where there are fewer steps than ranks.
   void refuse_in_grid(Rank rank, std::size_t step, const std::string& why) {
     std::size_t steps = 0;
-    for (Rank r{0}; r < Rank(lists_.ranks()); ++r) steps = std::max(steps, count_of_cells(lists_.row(r)));
+    for (Rank r{0}; r < Rank(lists_.ranks()); ++r) steps = std::max(steps, row_cells(lists_.row(r)));
     const bool drawn = steps >= static_cast<std::size_t>(lists_.ranks());
     refuse_cell(rank, step, drawn ? "AssertionError" : "IndexError", why);
   }
@@ -258,7 +259,8 @@ bool has_waits(const ActionLists& lists) {
 }
 
 bool is_dense(std::size_t stages, int microbatches, std::size_t actions) {
-  return stages * static_cast<std::size_t>(microbatches) <= std::max(kAlwaysAllowedPairs, 8 * actions);
+  return count_of_cells(stages, microbatches) <=
+         std::max(count_of_cells(kAlwaysAllowedPairs), count_of_cells(8, actions));
 }
 
 /// "" if the SEND/RECV pass gets to its end. A sparse file cannot: its stages run different microbatches.

@@ -18,17 +18,13 @@
 #include "study/run/repeated/repeated_run.hpp"
 #include "study/run/scenario_run.hpp"
 #include "study/run/training.hpp"
+#include "study/targets/deployment.hpp"
 
 namespace pipeloom::study {
 namespace {
 
 /// Stages of a rank that are tried where no layers are known: more send more messages than they save idle time.
 constexpr int kMostChunks = 4;
-
-/// The registry's name of a schedule that may be spelt as another program does.
-std::string registry_name(const std::string& schedule) {
-  return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
-}
 
 /// What a configuration is multiplied by: the same with one thing said differently, and how its name goes on.
 struct Choice {

@@ -6,6 +6,7 @@
 
 #include <pipeloom/schedule.hpp>
 #include "sim/analysis/hang.hpp"
+#include "sim/base/table_size.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/torch/dry_run.hpp"
 #include "sim/torch/hang.hpp"
@@ -135,8 +136,7 @@ std::string lowered_hang_page(const ActionLists& lists, const std::vector<Rank>&
   int microbatches = 0;
   for (const Action action : lists.actions())
     if (action.has_microbatch()) microbatches = std::max(microbatches, action.microbatch().value() + 1);
-  const std::size_t cells = rank_of_stage.size() * static_cast<std::size_t>(microbatches);
-  if (cells > 16 * lists.num_actions()) return "";
+  if (count_of_cells(rank_of_stage.size(), microbatches) > count_of_cells(16, lists.num_actions())) return "";
   const torch::Homes homes(rank_of_stage, microbatches);
   if (!torch::fits(lists, homes)) return "";
   const torch::DryRun run = torch::dry_run(lists, homes);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/analysis/bounds.hpp"
+#include "sim/base/table_size.hpp"
 #include "sim/orders/bounds/bounds.hpp"
 #include "sim/orders/order.hpp"
 
@@ -23,9 +24,8 @@ bool is_plain(const Schedule& schedule) {
   }
   const bool cut = schedule.contains(OpKind::BackwardInput);
   if (cut == schedule.contains(OpKind::Backward)) return false;
-  const auto passes =
-      static_cast<std::size_t>(placement.stages()) * static_cast<std::size_t>(schedule.microbatches());
-  return schedule.num_ops() == passes * (cut ? 3 : 2);
+  return count_of_cells(schedule.num_ops()) ==
+         count_of_cells(placement.stages(), schedule.microbatches(), cut ? 3 : 2);
 }
 
 /// Most bytes that each rank's limit leaves for activations: static bytes are always held, receive buffers and logits only at times.

@@ -1,5 +1,6 @@
 #include "study/targets/deployment.hpp"
 
+#include "schedules/generator.hpp"
 #include "sim/model/patterns.hpp"
 #include "study/run/training.hpp"
 
@@ -18,6 +19,10 @@ int Deployment::encoder_layers() const {
 
 std::vector<layout::StageContent> Deployment::contents() const {
   return layout::contents_of(layers, model == nullptr ? 0 : model->mtp, encoder_layers());
+}
+
+std::string registry_name(const std::string& schedule) {
+  return schedule == io::kCustomSchedule ? schedule : schedules::find(schedule).generator->name;
 }
 
 Deployment deployment_of(const Run& run, const io::Config& config, const std::string& schedule) {

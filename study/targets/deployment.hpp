@@ -38,6 +38,9 @@ struct Deployment {
   [[nodiscard]] std::vector<layout::StageContent> contents() const;
 };
 
+/// The registry's name of a schedule that may be spelt as another program does, or "custom".
+[[nodiscard]] std::string registry_name(const std::string& schedule);
+
 /// The deployment of a run that this configuration made. `schedule`: the registry's name, or "custom".
 [[nodiscard]] Deployment deployment_of(const Run& run, const io::Config& config, const std::string& schedule);
 

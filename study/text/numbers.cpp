@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <system_error>
+
+#include <pipeloom/error.hpp>
+#include "sim/base/text_tools.hpp"
 
 namespace pipeloom::study {
 
@@ -100,6 +105,16 @@ std::string headroom_text(const MemoryModel& model, const Metrics& metrics) {
   const Bytes left = headroom_of(model, metrics).value_or(0);
   return fmt::format("limit {}, {} {}", limits_text(model), left < 0 ? "over by" : "headroom",
                      memory_text(model, std::abs(left)));
+}
+
+int parse_count(std::string_view option, const std::string& text, int least, int most) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < least || number > most)
+    throw InputError(
+        Where{std::string(option)},
+        fmt::format("found '{}'; allowed is a whole number from {} to {}", shortened(text, 64), least, most));
+  return number;
 }
 
 }  // namespace pipeloom::study

@@ -29,6 +29,9 @@ inline constexpr std::string_view kNoValue = "null";
 /// "1 rank", "4 ranks": the number with its noun, in the plural where that is right.
 [[nodiscard]] std::string count_text(std::size_t count, std::string_view noun);
 
+/// A whole number from `least` to `most`. Throws InputError at `option` for anything else.
+[[nodiscard]] int parse_count(std::string_view option, const std::string& text, int least, int most);
+
 /// "8.03 B", "12.5 M", "4,321": four digits that count, as people write parameters, tokens and rates of them.
 [[nodiscard]] std::string rate_text(double number);
 

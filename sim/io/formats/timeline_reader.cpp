@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <pipeloom/schedule.hpp>
+#include "sim/base/table_size.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/formats/queue_reader.hpp"
 #include "sim/io/formats/timeline_rows.hpp"
@@ -250,7 +251,7 @@ TimelineFile timeline_of(TimelineRows read, const std::string& name) {
   timeline.unit = read.unit;
   Ticks origin = kMaxTicks;
   for (const TimelineRow& row : sorted.rows()) origin = std::min(origin, row.start);
-  timeline.start.assign(timeline.schedule->num_ops() * static_cast<std::size_t>(timeline.steps), kUnset);
+  timeline.start.assign(table_size(timeline.schedule->num_ops(), timeline.steps), kUnset);
   timeline.end = timeline.start;
   Filler filler(timeline, origin, name);
   sorted.for_each([&](int step, int rank, RowSpan rows) {

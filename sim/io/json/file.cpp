@@ -155,8 +155,10 @@ void require_writer(int fd, const std::string& path) {
   for (const auto until = PatienceClock::now() + kPatience; PatienceClock::now() < until;) {
     pollfd ask{fd, POLLIN, 0};
     if (::poll(&ask, 1, kPauseMs) > 0) return;
+#ifdef __linux__
     // Takes nothing, and tells a writer that is slow (EAGAIN) from none (0).
     if (::tee(fd, in.get(), 1, SPLICE_F_NONBLOCK) != 0) return;
+#endif
   }
   throw InputError::cannot_read(path, "nobody writes to this pipe, so start its writer");
 }

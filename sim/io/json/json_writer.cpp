@@ -47,7 +47,8 @@ char* write_window_number(char* out, double value) {
       std::copy_if(static_cast<const char*>(buffer), e, digits, [](char c) { return c != '.'; }) - digits);
   const int before = exponent + 1;
   if (std::signbit(value)) *out++ = '-';
-  if (before > kMostBefore || before < -kMostZeros) return put(out, {buffer, end});
+  if (before > kMostBefore || before < -kMostZeros)
+    return put(out, {buffer, static_cast<std::size_t>(end - buffer)});
   if (before <= 0) {
     out = put(out, "0.");
     out = std::fill_n(out, -before, '0');

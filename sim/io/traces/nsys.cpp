@@ -300,16 +300,8 @@ class NsysReader {
 
 }  // namespace
 
-TraceFormat nsys_format() {
-  return {.name = "nsys",
-          .summary = "NVTX ranges of an Nsight Systems profile, exported as SQLite",
-          .sniff = [](std::string_view beginning,
-                      std::string_view) { return beginning.starts_with("SQLite format 3"); },
-          .read = [](const std::string& path, const RangeNames& names,
-                     Trace& trace) { NsysReader(path, names, trace).read(); },
-          .holds = FileHolds::RankIfNamed,
-          .takes_mapping = true,
-          .device_option = "--trace=cuda"};
+void read_nsys(const std::string& path, const RangeNames& names, Trace& trace) {
+  NsysReader(path, names, trace).read();
 }
 
 }  // namespace pipeloom::io

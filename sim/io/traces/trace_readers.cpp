@@ -19,6 +19,17 @@ const std::vector<TraceFormat>& trace_formats() {
   return formats;
 }
 
+TraceFormat nsys_format() {
+  return {.name = "nsys",
+          .summary = "NVTX ranges of an Nsight Systems profile, exported as SQLite",
+          .sniff = [](std::string_view beginning,
+                      std::string_view) { return beginning.starts_with("SQLite format 3"); },
+          .read = read_nsys,
+          .holds = FileHolds::RankIfNamed,
+          .takes_mapping = true,
+          .device_option = "--trace=cuda"};
+}
+
 Ticks trace_time(std::string_view text, TimeUnit unit, const std::string& path) {
   const auto ticks = parse_ticks(text, unit);
   if (!ticks)

@@ -52,6 +52,8 @@ RankTrace& add_rank(Trace& trace, std::int32_t rank, const std::string& path);
 [[nodiscard]] TraceFormat megatron_format();
 [[nodiscard]] TraceFormat primus_format();
 [[nodiscard]] TraceFormat nsys_format();
+/// The reader of nsys_format(), apart from its row: builds without SQLite have another (sim/io/without).
+void read_nsys(const std::string& path, const RangeNames& names, Trace& trace);
 [[nodiscard]] TraceFormat straggler_format();
 [[nodiscard]] TraceFormat chrome_trace_format();
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/table_size.hpp"
+
 namespace pipeloom::orders {
 namespace {
 
@@ -39,7 +41,7 @@ class SlotTable {
   SlotTable(int ranks, int microbatches)
       : ranks_(ranks),
         microbatches_(microbatches),
-        slots_(static_cast<std::size_t>(ranks) * kRowsPerRank * static_cast<std::size_t>(microbatches), -1) {}
+        slots_(table_size(ranks, kRowsPerRank, microbatches), -1) {}
 
   void set(int rank, const Placed& placed) {
     slots_[index(rank, placed.pass, placed.microbatch)] = placed.slot;

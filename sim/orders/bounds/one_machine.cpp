@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "sim/base/table_size.hpp"
 #include "sim/orders/bounds/one_rank.hpp"
 #include "sim/orders/bounds/parts.hpp"
 
@@ -21,7 +22,7 @@ struct Times {
   std::vector<Ticks> of;  // [(stage * microbatches + k) * kPasses + pass]
 
   explicit Times(const Problem& problem)
-      : microbatches(problem.microbatches), of(kPasses * problem.stages.size() * microbatches) {}
+      : microbatches(problem.microbatches), of(table_size(kPasses, problem.stages.size(), microbatches)) {}
   Ticks& at(std::size_t stage, std::size_t pass, std::size_t k) {
     return of[(stage * microbatches + k) * kPasses + pass];
   }

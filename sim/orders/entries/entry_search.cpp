@@ -140,9 +140,8 @@ class Changer {
     const Letter input = word[is_forward ? other : place.at].first;
     const auto& stages = problem_.stages_of[place.rank];
     if (problem_.pair(stages[chunk_of(forward)], stages[chunk_of(input)]) == kMaxTicks) return false;
-    const auto weight =
-        std::ranges::find(word.begin() + static_cast<std::ptrdiff_t>(std::min(place.at, other)), word.end(),
-                          Entry{.first = letter(chunk_of(input), kWeight)});
+    const auto weight = std::find(word.begin() + static_cast<std::ptrdiff_t>(std::min(place.at, other)),
+                                  word.end(), Entry{.first = letter(chunk_of(input), kWeight)});
     if (weight == word.end()) return false;
     const bool here = random_.below(2) == 0;
     word[here ? place.at : other] = {forward, input};

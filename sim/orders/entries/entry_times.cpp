@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "sim/base/table_size.hpp"
+
 namespace pipeloom::orders {
 namespace {
 
@@ -75,7 +77,7 @@ EntryTimes::EntryTimes(const Problem& problem)
       times_(problem.ranks()),
       count_(3 * problem.stages.size()),
       done_(problem.num_ops()),
-      is_copied_(problem.stages.size() * problem.microbatches),
+      is_copied_(table_size(problem.stages.size(), problem.microbatches)),
       forward_at_(is_copied_.size()),
       loaded_(is_copied_.size()),
       loaded_after_(is_copied_.size()) {

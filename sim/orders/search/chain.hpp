@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "sim/orders/order.hpp"
+#include "sim/orders/search/chains.hpp"
 #include "sim/orders/search/random.hpp"
 
 namespace pipeloom::orders {
@@ -32,14 +34,18 @@ struct Best {
 
 class Chain {
  public:
-  Chain(Shared& shared, std::uint64_t seed, std::int64_t work)
-      : random(seed), shared_(&shared), allowed_(work) {}
+  Chain(Shared& shared, std::uint64_t seed, std::int64_t work, AskNow ask_now = {})
+      : random(seed), shared_(&shared), allowed_(work), ask_now_(std::move(ask_now)) {}
 
   Random random;
 
   /// True if the chain may go on. Call it after each step with the ops that it timed.
   [[nodiscard]] bool spend(std::int64_t ops) {
     done_ += ops;
+    if (ask_now_ && done_ >= next_ask_) {
+      next_ask_ = done_ + kBetweenAsks;
+      ask_now_();
+    }
     return done_ < allowed_ && done_ < shared_->enough.load(std::memory_order_relaxed) && !is_stopped();
   }
   /// True if the caller wants no more.
@@ -56,9 +62,14 @@ class Chain {
   [[nodiscard]] double share() const { return static_cast<double>(done_) / static_cast<double>(allowed_); }
 
  private:
+  /// Ops: a few milliseconds.
+  static constexpr std::int64_t kBetweenAsks = std::int64_t{1} << 18;
+
   Shared* shared_;
   std::int64_t allowed_;
+  AskNow ask_now_;
   std::int64_t done_ = 0;
+  std::int64_t next_ask_ = kBetweenAsks;
 };
 
 }  // namespace pipeloom::orders

@@ -13,10 +13,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kAskEvery{50};
 
-}  // namespace
+using Work = std::function<void(std::size_t, const AskNow&)>;
+using Ask = std::function<void(std::size_t)>;
 
-void run_chains(std::size_t count, int threads, const std::function<void(std::size_t)>& work,
-                const std::function<void(std::size_t)>& ask) {
+void run_here(std::size_t count, const Work& work, const Ask& ask) {
+  for (std::size_t i = 0; i < count; ++i) {
+    work(i, [&ask, i] { ask(i); });
+    ask(i + 1);
+  }
+}
+
+void run_on_threads(std::size_t count, int threads, const Work& work, const Ask& ask) {
   std::mutex mutex;
   std::condition_variable ended;
   std::size_t next = 0;
@@ -30,7 +37,7 @@ void run_chains(std::size_t count, int threads, const std::function<void(std::si
       lock.unlock();
       std::exception_ptr thrown;
       try {
-        work(i);
+        work(i, {});
       } catch (...) {
         thrown = std::current_exception();
       }
@@ -41,7 +48,7 @@ void run_chains(std::size_t count, int threads, const std::function<void(std::si
   };
   {
     std::vector<std::jthread> workers;
-    for (int i = 0; i < std::clamp(threads, 1, static_cast<int>(count)); ++i) workers.emplace_back(worker);
+    for (int i = 0; i < threads; ++i) workers.emplace_back(worker);
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, kAskEvery, [&] { return running == 0; })) {
       const std::size_t over = count - running;
@@ -51,6 +58,16 @@ void run_chains(std::size_t count, int threads, const std::function<void(std::si
     }
   }
   if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+void run_chains(std::size_t count, int threads, const Work& work, const Ask& ask) {
+  const int used = std::clamp(threads, 1, static_cast<int>(count));
+  if (used == 1)
+    run_here(count, work, ask);
+  else
+    run_on_threads(count, used, work, ask);
 }
 
 }  // namespace pipeloom::orders

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/base/table_size.hpp"
+
 namespace pipeloom::orders {
 namespace {
 
@@ -20,7 +22,7 @@ Player::Player(const Problem& problem)
     : problem_(problem),
       counts_(problem.stages.size()),
       ranks_(problem.ranks()),
-      forward_end_(problem.stages.size() * problem.microbatches),
+      forward_end_(table_size(problem.stages.size(), problem.microbatches)),
       input_end_(forward_end_.size()) {
   order_.words.resize(problem.ranks());
   if (!problem.pairs.empty()) order_.pairs.resize(problem.ranks());

@@ -12,8 +12,8 @@ void Rounds::run(std::size_t chains, std::int64_t work, const Body& body) {
   Shared shared{.bound = 0, .enough = std::numeric_limits<std::int64_t>::max()};
   run_chains(
       chains, threads_,
-      [&](std::size_t i) {
-        Chain chain(shared, seed_ * 1'000'003U + round_ * 101U + i, work);
+      [&](std::size_t i, const AskNow& ask_now) {
+        Chain chain(shared, seed_ * 1'000'003U + round_ * 101U + i, work, ask_now);
         body(i, chain);
       },
       [&](std::size_t) {

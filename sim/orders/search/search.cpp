@@ -347,8 +347,8 @@ class Search {
     Shared shared{.bound = least, .enough = std::numeric_limits<std::int64_t>::max()};
     orders::run_chains(
         count, options_.threads,
-        [&](std::size_t i) {
-          Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, allowed);
+        [&](std::size_t i, const AskNow& ask_now) {
+          Chain chain(shared, options_.seed * 1'000'003U + phase_ * 101U + i, allowed, ask_now);
           work(i, chain);
         },
         [&](std::size_t ended) {
