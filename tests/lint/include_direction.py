@@ -54,7 +54,7 @@ MAY_INCLUDE = {
     "sim/io/formats": ["sim", "sim/base", "sim/analysis", "sim/torch", "sim/layout", "sim/draw", "sim/io/json", "sim/io/config"],
     "sim/io/traces/kineto": ["sim", "sim/base", "sim/io/json", "sim/io/traces"],
     "sim/io/traces": ["sim", "sim/base", "sim/analysis", "sim/io/json", "sim/io/formats"],
-    "sim/io/without": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/pictures", "sim/io/traces"],
+    "sim/io/without": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/links", "sim/io/pictures", "sim/io/traces"],
     "sim/io/pictures": ["sim", "sim/base", "sim/draw", "sim/io/json", "sim/io/formats"],
     "schedules": ["sim", "sim/base", "sim/engine", "sim/messages", "sim/orders", "sim/orders/blocks", "sim/orders/search"],
     "study/text": ["sim", "sim/base", "sim/analysis", "sim/io/json"],
