@@ -41,7 +41,7 @@ std::string value_of(const pipeloom::Request& request) {
 
 /// The request of the second run: a schedule's name is the first under that schedule.
 pipeloom::Request second_of(const LinkOptions& options, const pipeloom::Request& first) {
-  pipeloom::Request out = options.input;
+  pipeloom::Request out = static_cast<const pipeloom::Request&>(options.input);
   out.file = options.files[1];
   out = study::settled(std::move(out));
   if (out.file) return out;
@@ -54,7 +54,7 @@ ExitCode run_link(const LinkOptions& options) {
   if (options.files.size() > 2)
     throw InputError(Where{"RUN"}, fmt::format("{} runs; a link holds one, or two that are compared",
                                                options.files.size()));
-  pipeloom::Request first = options.input;
+  pipeloom::Request first = static_cast<const pipeloom::Request&>(options.input);
   if (!options.files.empty()) first.file = options.files.front();
   if (first.file == "-") first.text = io::read_file("-");
   first = study::settled(std::move(first));

@@ -33,7 +33,11 @@ constexpr const char* kPagePolicy =
 constexpr const char* kFilePolicy =
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
-enum Status : int { kOk = 200, kMisdirected = 421, kNotFound = 404, kWrongMethod = 405, kNoRange = 416 };
+constexpr int kOk = 200;
+constexpr int kNotFound = 404;
+constexpr int kWrongMethod = 405;
+constexpr int kNoRange = 416;
+constexpr int kMisdirected = 421;
 
 void answer(Response& response, int status, const std::string& text) {
   response.status = status;

@@ -127,7 +127,7 @@ std::string without_escapes(std::string_view text) {
 
 /// The path that u= gives, which must lead to a file below the page.
 std::string path_below_page(std::string_view value) {
-  const std::string path = without_escapes(value);
+  std::string path = without_escapes(value);
   const std::vector<std::string> parts = split(path, '/');
   const bool leads_up =
       std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part == ".."; });

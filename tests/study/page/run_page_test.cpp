@@ -1,9 +1,14 @@
 #include "study/pages/run_page.hpp"
 
 #include <algorithm>
+#include <list>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include <pipeloom/error.hpp>
+#include <pipeloom/link.hpp>
 #include <pipeloom/schedule.hpp>
 #include "study/document/formats.hpp"
 #include "study/page/page_support.hpp"
@@ -314,6 +319,52 @@ TEST_CASE("A page of a run tells of its scenarios") {
   CHECK(text.find("| stage 1 |") != std::string::npos);
   CHECK(read_xml(html_of(run_page(run, Medium::Html, &scenarios))).error == "");
   CHECK(markdown_of(run_page(run, Medium::Markdown)).find("Steps that vary") == std::string::npos);
+}
+
+namespace {
+
+/// Addresses of the links that lead out of the page.
+std::vector<std::string> links_of(const Page& page) {
+  const XmlDocument read = read_xml(html_of(page));
+  CHECK(read.error == "");
+  std::vector<std::string> found;
+  for (const XmlElement* link : read.all("a"))
+    if (const std::string& to = link->attributes.at("href"); !to.starts_with('#')) found.push_back(to);
+  return found;
+}
+
+std::list<Run> runs_of(const std::vector<std::string>& configs) {
+  std::list<Run> runs;
+  for (const std::string& text : configs) runs.push_back(run_of(text));
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("the page of a configuration opens it in the browser") {
+  const std::string zb = config("zb-h1", 4, 8);
+  const std::list<Run> runs = runs_of({config("1f1b", 4, 8), zb});
+  Page page = compare_page(runs, Medium::Html);
+  CHECK(links_of(page).empty());
+  add_link(page, runs, "https://example.org/p/");
+  REQUIRE(links_of(page).size() == 1);
+  const std::string link = links_of(page).front();
+  CHECK(link.starts_with("https://example.org/p/#c=1."));
+  const Link read = read_link(link);
+  CHECK(read.config == R"({"schedule":"1f1b","ranks":4,"microbatches":8})");
+  CHECK(read.compare == R"({"schedule":"zb-h1","ranks":4,"microbatches":8})");
+  CHECK(markdown_of(page).find("[Open in the browser](<" + link + ">)") != std::string::npos);
+}
+
+TEST_CASE("a page without a configuration that a link holds has no such line") {
+  const std::string one = config("1f1b", 4, 8);
+  for (const std::list<Run>& runs : {runs_of({one, one, one}), runs_of({"0F0,0B0\n1F0,1B0\n"})}) {
+    Page page;
+    add_link(page, runs, "");
+    CHECK(page.lead.empty());
+  }
+  Page page;
+  CHECK_THROWS_AS(add_link(page, runs_of({one}), "javascript:x"), InputError);
 }
 
 }  // namespace run_page_test
