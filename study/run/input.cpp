@@ -149,6 +149,16 @@ Request settled(Request request) {
   return request;
 }
 
+namespace {
+
+/// True for a link with a second run that nothing has taken yet.
+bool holds_two(const Request& given) {
+  return given.file && !given.text && io::names_link(*given.file) &&
+         io::linked_configs(*given.file).compare.has_value();
+}
+
+}  // namespace
+
 Input read_input(const Request& given) {
   const Request options = settled(given);
   Input input;
@@ -167,6 +177,8 @@ Input read_input(const Request& given) {
   for (const std::string& assignment : options.set) document.set_option(assignment);
   input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
   if (!input.schedule) input.given = std::make_shared<const io::Value>(document.root());
+  if (holds_two(given))
+    input.warnings.push_back("the link holds two runs: this is the first; `pipeloom compare` takes both");
   return input;
 }
 
