@@ -94,7 +94,11 @@ async function draw() {
   clearTimeout(planTimer);
   const found = await answers(() => turn === turns);
   if (found === undefined) return;
-  if (found.refused !== undefined) return say(found.refused);
+  if (found.refused !== undefined) {
+    at('advice').textContent = '';
+    at('candidates').replaceChildren();
+    return say(found.refused);
+  }
   const shown = found.changed ?? found.own;
   await showPicture('picture', shown.svg, found.changed ? `${nameOf(shown.figures)}, what if` : nameOf(shown.figures));
   if (found.other) await showPicture('other-picture', found.other.svg, `compared with ${nameOf(found.other.figures)}`);
