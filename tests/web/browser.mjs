@@ -8,6 +8,9 @@ import path from 'node:path';
 
 const TYPES = { html: 'text/html', mjs: 'text/javascript', css: 'text/css', json: 'application/json', wasm: 'application/wasm' };
 
+/** Milliseconds until what does not come is a failure. */
+const PATIENCE = 20000;
+
 /** {origin, close} of a server of the files in `folder`, as any static host serves them. */
 export async function serve(folder) {
   const server = createServer((request, response) => {
@@ -54,18 +57,25 @@ export class Page {
   send(method, params = {}) {
     const id = ++this.count;
     this.socket.send(JSON.stringify({ id, method, params }));
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`no answer to ${method} ${JSON.stringify(params).slice(0, 300)}`)), PATIENCE);
+      const then = (settle) => (value) => {
+        clearTimeout(late);
+        settle(value);
+      };
+      this.waiting.set(id, { resolve: then(resolve), reject: then(reject) });
+    });
   }
 
   async run(expression) {
-    const { result, exceptionDetails } = await this.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+    const { result, exceptionDetails } = await this.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, allowUnsafeEvalBlockedByCSP: false });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }
 
-  /** Waits until the expression is true; throws after ten seconds. */
+  /** Waits until the expression is true. */
   async until(expression, what = expression) {
-    for (const end = Date.now() + 30000; Date.now() < end; await pause(20))
+    for (const end = Date.now() + PATIENCE; Date.now() < end; await pause(20))
       if (await this.run(expression).catch(() => false)) return;
     throw new Error(`never came: ${what}; the page says: ${await this.run('document.body.innerText')}`);
   }

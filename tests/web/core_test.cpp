@@ -50,10 +50,10 @@ TEST_CASE("what is refused is the program's sentence with its place", "[web]") {
   const web::Answer negative =
       ask("report", "{\n  \"schedule\": \"1f1b\", \"ranks\": -8, \"microbatches\": 3}");
   CHECK(negative.code == ExitCode::BadInput);
-  CHECK(negative.text.starts_with("run.json:2:31: error: "));
+  // Two blanks, 20 characters of the schedule, 9 of the key.
+  CHECK(negative.text.starts_with("run.json:2:32: error: "));
   CHECK(ask("report", "{").code == ExitCode::BadInput);
   CHECK(ask("report", std::string("{}\0", 3)).text.find("NUL") != std::string::npos);
-  CHECK(ask("repot", kRun).text == ask("repot", kRun).text);
   CHECK(ask("repot", kRun).text.find("did you mean 'report'") != std::string::npos);
 }
 

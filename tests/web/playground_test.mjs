@@ -80,7 +80,7 @@ try {
 
   // A refused value: the program's own sentence, and the old picture dims until the next edit.
   await type('ranks', '-8');
-  await page.until("!document.getElementById('sentence').hidden", 'a sentence');
+  await page.until("document.getElementById('sentence').hidden === false", 'a sentence');
   const refusedText = await page.run("document.getElementById('text').value");
   const native = core.call('report', refusedText);
   check(await text('sentence') === native.text, `sentence: ${await text('sentence')}; the core's: ${native.text}`);
@@ -129,8 +129,15 @@ try {
   await headline('zb-h1: step');
   nothingSaid('a file beside the page');
 
+  // Where no times are stated, the first that is typed brings the others' defaults with it: (8 + 4 - 1)(1.5 + 2) = 38.5.
+  await page.open(await linkOf({ schedule: '1f1b', ranks: 4, microbatches: 8 }));
+  await headline('step 33');
+  await type('forward', '1.5');
+  await headline('step 38.5');
+  nothingSaid('a first time');
+
   // Times: an edit of 8 x 64 to the next frame.
-  await page.open(await linkOf({ schedule: '1f1b', ranks: 8, microbatches: 64 }));
+  await page.open(await linkOf({ ...oneF1b, ranks: 8, microbatches: 64 }));
   await headline('step 213');
   const frames = await page.run(`(async () => {
     const out = [];
@@ -173,7 +180,7 @@ try {
   ];
   for (const [fragment, words] of hostile) {
     await page.open(`${server.origin}/${fragment}`);
-    await page.until("!document.getElementById('sentence')?.hidden", `a sentence for ${fragment.slice(0, 60)}`);
+    await page.until("document.getElementById('sentence')?.hidden === false", `a sentence for ${fragment.slice(0, 60)}`);
     const sentence = await text('sentence');
     check(new RegExp(words).test(sentence) && !sentence.includes('\n'), `${fragment.slice(0, 60)}: ${sentence}`);
     check(await page.run("document.querySelectorAll('body script, #sentence *, [onerror], [onload]').length") === 0, `${fragment.slice(0, 60)}: markup`);
@@ -181,7 +188,7 @@ try {
     nothingSaid(fragment.slice(0, 60));
   }
   await page.open(`${server.origin}/#u=absent.json`);
-  await page.until("!document.getElementById('sentence')?.hidden", 'a sentence for an absent file');
+  await page.until("document.getElementById('sentence')?.hidden === false", 'a sentence for an absent file');
   check((await text('sentence')).includes("there is no file 'absent.json' beside this page"), await text('sentence'));
   page.console.length = 0;  // the browser says itself that the file is not there
 

@@ -68,6 +68,14 @@ function scaled(cost, factor) {
   return cost;
 }
 
+const COSTS = ['forward', 'backward', 'backward_input', 'backward_weight'].map((kind) => `costs.${kind}`);
+
+/** The tree with the default times in it where it states none: a configuration states all of them or none. */
+export function withTimes(tree, effective) {
+  if (COSTS.some((path) => valueAt(tree, path) !== undefined) || valueAt(tree, 'costs.model') !== undefined) return tree;
+  return COSTS.reduce((out, path) => withValue(out, path, valueAt(effective, path) ?? undefined), tree);
+}
+
 const KINDS = { forward: ['forward'], backward: ['backward', 'backward_input', 'backward_weight'] };
 
 /** Factors that leave a run as it is. */
@@ -77,7 +85,7 @@ export const isNeutral = (factors) =>
 
 /** The tree with the factors on top. `effective`: the configuration of its report, which spells defaults out. */
 export function whatIf(tree, effective, factors) {
-  let out = tree;
+  let out = factors.forward === 1 && factors.backward === 1 ? tree : withTimes(tree, effective);
   const set = (path, value) => {
     out = withValue(out, path, value);
   };

@@ -26,6 +26,11 @@ export function headline(figures) {
 /** A change of less than this is none. */
 const NOTHING = 5e-5;
 
+const pointsText = (value, base) => {
+  const points = 100 * (value - base);
+  return Math.abs(points) < 0.05 ? '' : ` (${points > 0 ? '+' : '−'}${Math.abs(points).toFixed(1)} points)`;
+};
+
 function changeText(value, base) {
   const change = base === 0 ? 0 : value / base - 1;
   return Math.abs(change) < NOTHING ? '' : ` (${change > 0 ? '+' : '−'}${shareText(Math.abs(change))})`;
@@ -34,19 +39,19 @@ function changeText(value, base) {
 /** Rows of the table: {name, texts, judged} with an entry for each run; all after the first are judged against it. */
 export function numberRows(runs) {
   const rows = [];
-  const add = (name, of, text, less = true) => {
+  const add = (name, of, text, less = true, change = changeText) => {
     const values = runs.map(of);
     if (values.some((value) => value === undefined || value === null)) return;
     const [base] = values;
     const judge = (value) => (Math.abs(value - base) <= NOTHING * Math.abs(base) ? '' : value < base === less ? 'better' : 'worse');
     rows.push({
       name,
-      texts: values.map((value, i) => text(value, runs[i]) + (i > 0 ? changeText(value, base) : '')),
+      texts: values.map((value, i) => text(value, runs[i]) + (i > 0 ? change(value, base) : '')),
       judged: values.map((value, i) => (i > 0 ? judge(value) : '')),
     });
   };
   add('Step', (run) => run.step, (value, run) => timeText(value, run.unit));
-  add('Bubble', (run) => run.bubble, shareText);
+  add('Bubble', (run) => run.bubble, shareText, true, pointsText);
   add('Lower bound', (run) => run.bound, (value, run) => timeText(value, run.unit));
   add('Peak memory', (run) => run.peak, bytesText);
   add('Memory limit', (run) => (Array.isArray(run.limit) ? Math.min(...run.limit) : run.limit), bytesText, false);

@@ -1,7 +1,7 @@
 // The playground: a configuration as form and text, its picture and figures, what if, the fastest schedule that fits, and links.
 
 import { Core } from './core.mjs';
-import { NEUTRAL, isNeutral, textOf, treeOf, typed, valueAt, whatIf, withValue } from './configuration.mjs';
+import { NEUTRAL, isNeutral, textOf, treeOf, typed, valueAt, whatIf, withTimes, withValue } from './configuration.mjs';
 import { LinkError, MOST_TEXT, decodedText, readAll, readFragment, writeFragment } from './link.mjs';
 import { showExamples } from './welcome.mjs';
 import { candidateRows, headline, numberRows, timeText } from './figures.mjs';
@@ -91,9 +91,14 @@ async function answers(isCurrent) {
 async function draw() {
   const begin = performance.now();
   const turn = ++turns;
+  clearTimeout(planTimer);
   const found = await answers(() => turn === turns);
   if (found === undefined) return;
-  if (found.refused !== undefined) return say(found.refused);
+  if (found.refused !== undefined) {
+    at('advice').textContent = '';
+    at('candidates').replaceChildren();
+    return say(found.refused);
+  }
   const shown = found.changed ?? found.own;
   await showPicture('picture', shown.svg, found.changed ? `${nameOf(shown.figures)}, what if` : nameOf(shown.figures));
   if (found.other) await showPicture('other-picture', found.other.svg, `compared with ${nameOf(found.other.figures)}`);
@@ -317,7 +322,8 @@ function listen() {
   at('text').addEventListener('input', () => edit(at('text').value, { from: 'text' }));
   for (const [id, path] of Object.entries(fields))
     at(id).addEventListener('input', () => {
-      const tree = treeOf(state.text);
+      let tree = treeOf(state.text);
+      if (tree && path.startsWith('costs.') && id !== 'latency' && state.figures) tree = withTimes(tree, state.figures.config);
       if (tree) edit(textOf(withValue(tree, path, id === 'schedule' ? at(id).value : typed(at(id).value)), state.text), { from: id });
     });
   at('form').addEventListener('submit', (event) => event.preventDefault());
