@@ -125,6 +125,22 @@ bool has_mamba(const model::Model& model) {
   return std::ranges::any_of(model.kinds, [](const model::Layer& layer) { return layer.mamba.has_value(); });
 }
 
+/// The mixer that Target::has_newer_mixers is about, or "".
+std::string newer_mixer_of(const model::Model& model) {
+  if (model.streams > 1) return "hyper-connections";
+  for (const model::Layer& layer : model.kinds) {
+    if (layer.compressed_attention) return "attention over compressed entries";
+    if (layer.linear && layer.linear->rule != model::LinearRule::GatedDelta)
+      return "linear mixers other than gated delta nets";
+  }
+  return "";
+}
+
+std::string mixer_refusal(const Target& target, const model::Model& model) {
+  const std::string mixer = target.has_newer_mixers ? "" : newer_mixer_of(model);
+  return mixer.empty() ? "" : fmt::format("{} has no {}", target.title, mixer);
+}
+
 /// True if every R is directly in front of its backward, where frameworks recompute.
 bool recomputes_at_use(const Schedule& order) {
   for (Rank rank{0}; rank < Rank(order.ranks()); ++rank) {
@@ -216,9 +232,9 @@ std::string split_refusal(const Target& target, const model::Model& model, const
   if (!target.has_towers && model::encoder_layers(model) > 0)
     return fmt::format("{} leaves an encoder out of its stages", target.title);
   for (const std::string& refusal :
-       {mtp_refusal(target, model, split), family_refusal(target, model), heads_refusal(target, model, split),
-        scores_refusal(target, model, split), sequence_refusal(target, split),
-        experts_refusal(target, split)})
+       {mixer_refusal(target, model), mtp_refusal(target, model, split), family_refusal(target, model),
+        heads_refusal(target, model, split), scores_refusal(target, model, split),
+        sequence_refusal(target, split), experts_refusal(target, split)})
     if (!refusal.empty()) return refusal;
   if (is_hybrid(split) && !target.shares_in_groups)
     return fmt::format("{} is told to share out over all data ranks, not over groups of {}", target.title,

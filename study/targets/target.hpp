@@ -68,6 +68,8 @@ struct Target {
       true;  ///< embedding and head may share weights though they are on different ranks; else they have to be configured apart
   bool has_mtp = true;    ///< layers for multi-token prediction go through a pipeline, and over context ranks
   bool has_mamba = true;  ///< state-space layers
+  bool has_newer_mixers =
+      true;  ///< hyper-connections, attention over compressed entries, and linear mixers other than gated delta nets
   bool has_towers = true;         ///< encoders in front of the decoder
   bool shares_in_groups = false;  ///< it is told hybrid sharding
   int most_zero = 3;              ///< the highest level of ZeRO that it is told beside a pipeline

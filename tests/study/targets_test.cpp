@@ -402,6 +402,25 @@ TEST_CASE("one rank has a schedule in PyTorch alone: elsewhere one microbatch co
   CHECK(setting(told, "training.global_batch_size") == "6");
 }
 
+TEST_CASE("mixers that a framework has no layers for are refused, and PyTorch takes any") {
+  const Assignments streams = {{"schedule", "\"1f1b\""},
+                               {"ranks", "4"},
+                               {"microbatches", "8"},
+                               {"costs.model", "\"deepseek-v4-flash\""},
+                               {"costs.hardware", "\"h200\""},
+                               {"costs.seq", "4096"},
+                               {"costs.dp", "8"},
+                               {"costs.ep", "8"}};
+  for (const char* target : {"torchtitan", "areal", "megatron"}) {
+    INFO(target);
+    CHECK(holds(verdict(target, streams).reason, "has no hyper-connections"));
+  }
+  CHECK(verdict("torch", streams).taken());
+  // Qwen3-Next's linear layers are gated delta nets, which Megatron-core has.
+  CHECK_FALSE(
+      holds(verdict("megatron", with(streams, "costs.model", "\"qwen3-next-80b-a3b\"")).reason, "linear"));
+}
+
 TEST_CASE("ZeRO 0 is said as replicas, and AReaL's models are named") {
   const Assignments replicas = {{"schedule", "\"1f1b\""},
                                 {"ranks", "4"},
