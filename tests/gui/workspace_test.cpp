@@ -280,16 +280,16 @@ TEST_CASE("an order that was edited by hand comes back with its run and its view
     settle(session);
     run_command(session, "edit-mode");  // off: the edited run stays
     run_command(session, "zoom-to", "1 4");
-    CHECK(session.part<ScheduleEditor>().unsaved());
-    REQUIRE(session.part<ScheduleEditor>().edited());
-    order = queue_line(session.part<ScheduleEditor>().edited()->queues.at(1));
+    CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
+    REQUIRE(session.part<ScheduleEditor>().edited().size() == 1);
+    order = queue_line(session.part<ScheduleEditor>().edited().front().queues.at(1));
     CHECK(order == "1F0 1B0 1F1 1B1");
     session.part<Workspaces>().flush(session);
     const Workspace kept = read_workspace(io::read_file(last), last);
     CHECK(kept.files == std::vector<std::string>{folder / "order.csv"});
-    CHECK(kept.edits.of == RunName{"file", folder / "order.csv"});
-    CHECK(kept.edits.queues == std::map<int, std::string>{{1, order}});
-    CHECK(read_workspace(workspace_text(kept, last), last).edits.queues == kept.edits.queues);
+    CHECK(kept.edits.front().of == RunName{"file", folder / "order.csv"});
+    CHECK(kept.edits.front().queues == std::map<int, std::string>{{1, order}});
+    CHECK(read_workspace(workspace_text(kept, last), last).edits.front().queues == kept.edits.front().queues);
   }
   Session session;
   start_features(session);
@@ -299,17 +299,17 @@ TEST_CASE("an order that was edited by hand comes back with its run and its view
   settle(session);
   CHECK(session.message.kind == MessageKind::Note);
   const auto edited = session.part<ScheduleEditor>().edited();
-  REQUIRE(edited);
-  CHECK(edited->origin->file == folder / "order.csv");
-  CHECK(queue_line(edited->queues.at(1)) == order);
-  REQUIRE(session.find_run(edited->run) != nullptr);
-  CHECK(session.find_run(edited->run)->title() == "order.csv (edited)");
+  REQUIRE(edited.size() == 1);
+  CHECK(edited.front().origin->file == folder / "order.csv");
+  CHECK(queue_line(edited.front().queues.at(1)) == order);
+  REQUIRE(session.find_run(edited.front().run) != nullptr);
+  CHECK(session.find_run(edited.front().run)->title() == "order.csv (edited)");
   CHECK(session.view.range.start == Approx(1 * static_cast<double>(kOne)));
   CHECK(session.view.range.end == Approx(4 * static_cast<double>(kOne)));
   // Undo leads to the file's own order.
   run_command(session, "undo");
   settle(session);
-  CHECK_FALSE(session.part<ScheduleEditor>().edited());
+  CHECK(session.part<ScheduleEditor>().edited().empty());
 }
 
 TEST_CASE("a file that was opened is kept for the next session without an edit") {

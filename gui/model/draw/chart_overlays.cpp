@@ -188,7 +188,7 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
   if (!layout_.is_visible(*row) || clip.empty() || x < clip.x0 || x >= clip.x1) return;
   quad(list_.quads, {x, clip.y0, std::min(x + 3 * scale_, clip.x1), clip.y1}, colour);
   if (clip.height() + 2 * scale_ < fonts_.small.height) return;
-  const std::string text = fmt::format("stands at {}, waits for {} of rank {}",
+  const std::string text = fmt::format("blocked at {}, waits for {} of rank {}",
                                        to_text(run.whole->ops()[node.at].with_joined(false)),
                                        to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
