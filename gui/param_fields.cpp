@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gui/model/edit/param_words.hpp"
+#include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
@@ -70,6 +71,7 @@ FieldLook look_of(Ui& ui, const io::Key& key) {
   const bool of_stages = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
   std::string value = of_stages && is_table(set) ? summary_of_table(set) : set;
   if (value.empty()) value = ui.session.part<HeldValues>().of(key, run);
+  if (value.empty() && set.empty()) value = default_cost(config(ui).assignments(), std::string(key.path));
   if (value.empty()) value = set.empty() ? default_word(key) : set;
   std::string unit = config(ui).value("costs.time_unit");
   if (unit.empty()) unit = ui.session.part<HeldValues>().of(*io::find_config_key("costs.time_unit"), run);

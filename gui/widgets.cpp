@@ -231,8 +231,7 @@ void draw_look(const Ui& ui, const FieldLook& look, ImVec2 at, float width) {
   const float unit = ImGui::CalcTextSize(look.unit.c_str()).x;
   const float right = at.x + width - style.FramePadding.x;
   const float y = at.y + style.FramePadding.y;
-  const std::string text =
-      fitted(with_thin_spaces(look.shown), width - 2 * style.FramePadding.x - unit - gap);
+  const std::string text = fitted(look.shown, width - 2 * style.FramePadding.x - unit - gap);
   put_text(draw, ImVec2(right - unit, y), ui.skin.muted, look.unit);
   put_text(draw, ImVec2(right - unit - gap - ImGui::CalcTextSize(text.c_str()).x, y),
            look.muted ? ui.skin.muted : ui.skin.text, text);
@@ -273,19 +272,20 @@ bool typed_field(const Ui& ui, const char* label, std::string& text, const Field
 
 }  // namespace
 
-std::string fitted(std::string_view text, float width) {
+std::string fitted(std::string_view plain, float width) {
+  const std::string text = with_thin_spaces(plain);
   constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
   const auto width_of = [](std::string_view part) {
     return ImGui::CalcTextSize(part.data(), part.data() + part.size()).x;
   };
-  if (width_of(text) <= width) return std::string(text);
+  if (width_of(text) <= width) return text;
   const auto cut = [&](std::size_t kept) {
     std::size_t front = (kept + 1) / 2;
     std::size_t back = text.size() - kept / 2;
     // Between characters only.
     while (front > 0 && (static_cast<unsigned char>(text[front]) & 0xC0U) == 0x80) --front;
     while (back < text.size() && (static_cast<unsigned char>(text[back]) & 0xC0U) == 0x80) ++back;
-    return std::string(text.substr(0, front)).append(kEllipsis).append(text.substr(back));
+    return text.substr(0, front).append(kEllipsis).append(text, back);
   };
   std::size_t least = 0;
   std::size_t most = std::min<std::size_t>(text.size() - 1, 512);

@@ -72,7 +72,8 @@ CountChange count_field(Ui& ui, std::string_view id, std::string& text, const Fi
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
 bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help = {});
-/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
+/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; all of it where it fits. Its numbers are as people
+/// read them.
 [[nodiscard]] std::string fitted(std::string_view text, float width);
 /// A line with a knob, as wide as the next item would be, 0 at its left end and 1 at its right; true when the share changed.
 bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});

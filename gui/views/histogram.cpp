@@ -92,9 +92,12 @@ void draw_bars(Ui& ui, const RunModel& run, const DurationHistogram& histogram, 
   const ChartColours& colours = ui.session.part<ChartPart>().colours_of(ui.session, run);
   for (std::size_t bin = 0; bin < histogram.bins.size(); ++bin) draw_bin(ui, bars, bin, most, colours);
   take_bin(ui, run, bars);
+  const std::string least = duration_text(histogram.edges.front(), run.timeline.unit);
   const std::string most_text = duration_text(histogram.edges.back(), run.timeline.unit);
-  text_item(duration_text(histogram.edges.front(), run.timeline.unit));
-  ImGui::SameLine(std::max(bars.width - ImGui::CalcTextSize(most_text.c_str()).x, 1.0F));
+  text_item(least);
+  const float room = bars.width - ImGui::CalcTextSize(most_text.c_str()).x;
+  if (room < ImGui::CalcTextSize(least.c_str()).x + ImGui::GetStyle().ItemSpacing.x) return;
+  ImGui::SameLine(ImGui::GetCursorPosX() + room);
   text_item(most_text);
 }
 

@@ -312,6 +312,80 @@ TEST_CASE("an order that was edited by hand comes back with its run and its view
   CHECK(session.part<ScheduleEditor>().edited().empty());
 }
 
+TEST_CASE("the edited orders of several runs come back") {
+  const test::Folder folder("edited");
+  const std::string last = folder / "state/last.pipeloom";
+  put(folder / "a.csv", "0F0,0F1,,0B0,0B1\n,1F0,1F1,1B0,1B1\n");
+  put(folder / "b.csv", "0F0,0F1,0F2,,0B0,0B1,0B2\n,1F0,1F1,1F2,1B0,1B1,1B2\n");
+  const auto orders = [](const Session& session, const ScheduleEditor& editor) {
+    std::map<std::string, std::string> out;
+    for (const EditedOrder& each : editor.edited()) {
+      REQUIRE(session.find_run(each.run) != nullptr);
+      out[std::filesystem::path(each.origin->file).filename().string()] =
+          queue_line(each.queues.begin()->second);
+    }
+    return out;
+  };
+  const std::map<std::string, std::string> wanted = {{"a.csv", "1F0 1B0 1F1 1B1"},
+                                                     {"b.csv", "1F0 1B0 1F1 1F2 1B1 1B2"}};
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "open", folder / "a.csv");
+    settle(session);
+    run_command(session, "move-op", "1/1F1 2");
+    settle(session);
+    run_command(session, "open-below", folder / "b.csv");
+    settle(session);
+    session.active = session.runs.size() - 1;
+    run_command(session, "move-op", "1/1B0 1");
+    settle(session);
+    CHECK(orders(session, session.part<ScheduleEditor>()) == wanted);
+    CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 2);
+    session.part<Workspaces>().flush(session);
+    CHECK(read_workspace(io::read_file(last), last).edits.size() == 2);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Note);
+  CHECK(orders(session, session.part<ScheduleEditor>()) == wanted);
+}
+
+TEST_CASE("an order that other parameters took the place of comes back as a snapshot") {
+  const test::Folder folder("set-aside");
+  const std::string last = folder / "state/last.pipeloom";
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "move-op", "3/3F1 1");
+    settle(session);
+    run_command(session, "set", "costs.forward 1.5");
+    settle(session);
+    session.part<Workspaces>().flush(session);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.part<ConfigModel>().value("costs.forward") == "1.5");
+  REQUIRE(session.part<Snapshots>().all().size() == 1);
+  const Snapshot& kept = session.part<Snapshots>().all().front();
+  CHECK(kept.name == "1f1b (edited)");
+  CHECK(queue_line(kept.run->schedule->queue(Rank(3))).starts_with("3F0 3F1 3B0"));
+}
+
 TEST_CASE("a file that was opened is kept for the next session without an edit") {
   const test::Folder folder("opened");
   const std::string last = folder / "state/last.pipeloom";
