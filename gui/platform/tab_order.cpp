@@ -102,6 +102,10 @@ void note_tab_stop() {
       {item.ID, &window, current_scope(window), item.Rect, (item.InFlags & ImGuiItemFlags_Inputable) != 0});
 }
 
+void release_keyboard() {
+  ImGui::ClearActiveID();
+}
+
 void focus_last_item() {
   order().wanted = ImGui::GetCurrentContext()->LastItemData.ID;
 }
