@@ -357,6 +357,11 @@ void ChartListBuilder::add_folded_name(const ChartRow& row) {
 
 void ChartListBuilder::add_headers() {
   const std::optional<Hit>& hit = session_.part<PointerPart>().hit;
+  std::vector<double> pinned;  // tops of their names: low rows have no room for each
+  const auto has_room = [&](double y) {
+    return std::ranges::none_of(pinned,
+                                [&](double other) { return std::abs(other - y) < fonts_.small.height; });
+  };
   for (const ChartRow& row : layout_.rows) {
     if (!layout_.is_visible(row)) continue;
     const Strip& work = row.lane(ChartLane::Work);
@@ -371,7 +376,8 @@ void ChartListBuilder::add_headers() {
     const double top = row.pinned ? layout_.plot.y0 : layout_.body.y;
     const bool inside =
         y >= top - fonts_.small.height / 2 && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
-    if (inside && (place_of(row) % every == 0 || row.pinned)) {
+    if (inside && (row.pinned ? has_room(y) : place_of(row) % every == 0)) {
+      if (row.pinned) pinned.push_back(y);
       const bool several = layout_.blocks.size() > 1 && row.pinned;
       const std::string name = several ? fmt::format("{} ({})", draw::rank_label(row.rank), row.block + 1)
                                        : draw::rank_label(row.rank);
