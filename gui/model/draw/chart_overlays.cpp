@@ -242,15 +242,20 @@ void ChartListBuilder::add_marks() {
     if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
     const Rgba colour = mark.persistent ? ink_.accent : ink_.muted;
     quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, colour);
-    const double y = layout_.ruler.y0 + 1;
     const double width = mark.note.empty() ? 3 * scale_ : fonts_.small.width(mark.note) + 2 * pad;
-    const Box box{x, y, std::min(x + width, layout_.plot.x1), y + fonts_.small.height + 1};
-    const auto covers = [&](const Box& other) { return other.x0 < box.x1 && box.x0 < other.x1; };
-    // A note where another text is already is left to the list of marks.
+    const double height = fonts_.small.height + 1;
+    Box box{x, layout_.ruler.y0 + 1, std::min(x + width, layout_.plot.x1), layout_.ruler.y0 + 1 + height};
+    const auto covers = [&](const Box& other) {
+      return other.x0 < box.x1 && box.x0 < other.x1 && other.y0 < box.y1 && box.y0 < other.y1;
+    };
+    // Below the texts that are there; where they are many, the list of marks has the note.
+    constexpr int kMostLines = 4;
+    for (int line = 1; line < kMostLines && std::ranges::any_of(on_ruler_, covers); ++line)
+      box = {box.x0, box.y1, box.x1, box.y1 + height};
     if (std::ranges::any_of(on_ruler_, covers)) continue;
     on_ruler_.push_back(box);
     quad(list_.front, box, colour);
-    if (!mark.note.empty()) label(list_.front_labels, x + pad, y, mark.note, ink_.background);
+    if (!mark.note.empty()) label(list_.front_labels, x + pad, box.y0, mark.note, ink_.background);
   }
 }
 
