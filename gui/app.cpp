@@ -140,9 +140,9 @@ ImGuiScope::~ImGuiScope() {
 }
 
 App::App(std::unique_ptr<Platform> platform)
-    : platform_(std::move(platform)),
-      session_(std::make_unique<Session>()),
-      ui_{*session_, items_, *platform_, {}, false} {
+    : platform_(std::move(platform)), session_(std::make_unique<Session>()), ui_{*session_,  items_,
+                                                                                 *platform_, {},
+                                                                                 false,      false} {
   session_->wake = [window = platform_.get()] { window->wake(); };
   for (const View& view : all_views())
     if (view.dock != View::Dock::Centre && view.dock != View::Dock::Overlay)
@@ -250,6 +250,7 @@ void App::draw() {
   items_.begin_frame();
   begin_texts(items_.recording());
   draw_layout(ui_);
+  ui_.popup_was_open = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
   ImGui::Render();
   times_.add(1e3 * (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start));
 }

@@ -37,7 +37,7 @@ void draw_cause_row(Ui& ui, std::string_view items, const RootLine& line, std::s
   note_item(ui, std::string(items) + id);
   explain(fmt::format("{}: {}.\nA click goes there", duration_text(line.amount, unit), line.what));
   const std::string numbers =
-      fmt::format("{}   {}", duration_text(line.amount, unit), percent_text(line.share));
+      with_thin_spaces(fmt::format("{}   {}", duration_text(line.amount, unit), percent_text(line.share)));
   const float room = ImGui::CalcTextSize(numbers.c_str()).x;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   const std::string name = fitted(line.text, width - room - 3 * kBarRoom * scale);

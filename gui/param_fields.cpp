@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gui/model/edit/param_words.hpp"
+#include "gui/model/edit/shown_costs.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/widgets.hpp"
 #include "schedules/generator.hpp"
@@ -70,6 +71,7 @@ FieldLook look_of(Ui& ui, const io::Key& key) {
   const bool of_stages = key.type == io::KeyType::TimeTable || key.type == io::KeyType::BytesTable;
   std::string value = of_stages && is_table(set) ? summary_of_table(set) : set;
   if (value.empty()) value = ui.session.part<HeldValues>().of(key, run);
+  if (value.empty() && set.empty()) value = default_cost(config(ui).assignments(), std::string(key.path));
   if (value.empty()) value = set.empty() ? default_word(key) : set;
   std::string unit = config(ui).value("costs.time_unit");
   if (unit.empty()) unit = ui.session.part<HeldValues>().of(*io::find_config_key("costs.time_unit"), run);
@@ -211,16 +213,6 @@ void draw_stage_table(Ui& ui, const io::Key& key, int stages, const std::string&
   if (is_table(config(ui).value(std::string(key.path)))) StageTable(ui, key, stages).draw();
 }
 
-const schedules::Generator* generator_of(const std::string& schedule) {
-  for (const schedules::Generator& generator : schedules::all())
-    if (generator.name == schedule) return &generator;
-  try {
-    return schedules::find(schedule).generator;
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
 /// Says how a quantity is typed with its unit; "" for keys that hold none.
 std::string_view literal_hint(const io::Key& key) {
   if (key.unit == "time_unit") return ", or typed with one: 23.6ms";
@@ -262,8 +254,7 @@ void draw_label(Ui& ui, const io::Key& key, ImFont* font, float width, const std
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + (ImGui::GetFrameHeight() - font->FontSize) / 2 -
                        ImGui::GetStyle().FramePadding.y);
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(
-      fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale).c_str());
+  text_item(fitted(label_of(key), width - (help.empty() ? 4 : 2 * kSign) * ui.skin.scale));
   ImGui::PopFont();
   note_item(ui, field_id(key) + "/label");
   explain(help);
@@ -300,16 +291,6 @@ const RunModel* live_run(const Session& session) {
   for (const OpenRun& open : session.runs)
     if (open.live) return open.run.get();
   return nullptr;
-}
-
-bool applies(const io::Key& key, const std::string& schedule) {
-  const auto* generator = generator_of(schedule);
-  if (key.option == Option::File) return schedule == io::kCustomSchedule;
-  if (generator == nullptr) return true;
-  const Requirements& takes = generator->requirements;
-  if (key.option) return schedules::takes_option(takes, *key.option);
-  if (key.path == "costs.overlapped") return takes.overlaps;
-  return true;
 }
 
 std::string help_of(const io::Key& key, const RunModel* run) {

@@ -16,9 +16,6 @@ void draw_field(Ui& ui, const io::Key& key, int stages);
 /// The run of the configuration under edit; null until there is one.
 [[nodiscard]] const RunModel* live_run(const Session& session);
 
-/// True if the schedule under edit takes this key.
-[[nodiscard]] bool applies(const io::Key& key, const std::string& schedule);
-
 /// The text for a key such as "ranks" on hover: help, unit, default, and the source of the present value.
 [[nodiscard]] std::string help_of(const io::Key& key, const RunModel* run);
 

@@ -58,22 +58,30 @@ void put_text(ImDrawList& draw, ImVec2 at, Rgba colour, std::string_view text) {
   put_text(draw, ImGui::GetFont(), at, colour, text);
 }
 
-std::string with_thin_spaces(std::string_view text) {
-  constexpr std::string_view kThin = "\xe2\x80\x89";
-  constexpr std::size_t kDigits = 4;  // that count
-  std::size_t end = 0;
-  std::string digits;
-  while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == ','))
-    if (const char c = text[end++]; c != ',') digits += c;
-  if (digits.size() < kDigits) return std::string(text);
-  if (end + 1 < text.size() && text[end] == '.')
-    for (++end; end < text.size() && text[end] >= '0' && text[end] <= '9';) ++end;
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += kThin;
-    out += digits[i];
+void put_wrapped_text(ImDrawList& draw, ImFont* font, ImVec2 at, Rgba colour, std::string_view text,
+                      float wrap) {
+  const char* const end = text.data() + text.size();
+  draw.AddText(font, font->FontSize, at, colour, text.data(), end, wrap);
+  if (places().on)
+    note_place(draw, at, font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap, text.data(), end), text);
+}
+
+void text_item(std::string_view text) {
+  const std::string shown = with_thin_spaces(text);
+  ImGui::TextUnformatted(shown.data(), shown.data() + shown.size());
+  note_text(shown);
+}
+
+void table_heads() {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (int column = 0; column < ImGui::TableGetColumnCount(); ++column) {
+    if (!ImGui::TableSetColumnIndex(column)) continue;
+    const char* const name = ImGui::TableGetColumnName(column);
+    ImGui::PushID(column);
+    ImGui::TableHeader(name);
+    ImGui::PopID();
+    note_text(name);
   }
-  return out.append(text.substr(end));
 }
 
 void note_text(std::string_view text) {
@@ -81,6 +89,19 @@ void note_text(std::string_view text) {
   const ImVec2 to = ImGui::GetItemRectMax();
   if (ImGui::IsItemVisible())
     note_place(*ImGui::GetWindowDrawList(), from, ImVec2(to.x - from.x, to.y - from.y), text);
+}
+
+void note_text_at(ImVec2 at, ImVec2 size, std::string_view text) {
+  if (ImGui::IsItemVisible()) note_place(*ImGui::GetWindowDrawList(), at, size, text);
+}
+
+void note_label(std::string_view label) {
+  if (!places().on || !ImGui::IsItemVisible()) return;
+  const ImVec2 from = ImGui::GetItemRectMin();
+  const ImVec2 to = ImGui::GetItemRectMax();
+  const ImVec2 size = ImGui::CalcTextSize(label.data(), label.data() + label.size(), true);
+  note_place(*ImGui::GetWindowDrawList(), ImVec2((from.x + to.x - size.x) / 2, (from.y + to.y - size.y) / 2),
+             size, label);
 }
 
 void note_labels(const ImDrawList& draw, const ChartList& list, const ChartFonts& fonts) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gui/model/draw/chart_list.hpp"
+#include "gui/model/session/thin_spaces.hpp"
 
 struct ImDrawList;
 struct ImFont;
@@ -18,12 +19,20 @@ namespace pipeloom::gui {
 void put_text(ImDrawList& draw, ImFont* font, ImVec2 at, Rgba colour, std::string_view text);
 /// The same in the font in use.
 void put_text(ImDrawList& draw, ImVec2 at, Rgba colour, std::string_view text);
-/// A number with its unit as people read it: thin spaces between thousands, and no decimals from 1000 on. "13821.0 units" -> "13 821 units",
-/// "383,007 tokens/s" -> "383 007 tokens/s".
-[[nodiscard]] std::string with_thin_spaces(std::string_view text);
+/// The same on several lines, none wider than `wrap`.
+void put_wrapped_text(ImDrawList& draw, ImFont* font, ImVec2 at, Rgba colour, std::string_view text,
+                      float wrap);
+/// A text as an item of the window in progress, its numbers as people read them; notes its place.
+void text_item(std::string_view text);
+/// The heads of the table that was begun: the names of its columns.
+void table_heads();
 
 /// Notes the place of the text that was drawn last as an item.
 void note_text(std::string_view text);
+/// Notes the place of a text of this size in the window in progress; `at` is its upper left corner.
+void note_text_at(ImVec2 at, ImVec2 size, std::string_view text);
+/// Notes the place of a label in the middle of the item that was drawn last.
+void note_label(std::string_view label);
 /// Notes the places of the labels of the timelines.
 void note_labels(const ImDrawList& draw, const ChartList& list, const ChartFonts& fonts);
 

@@ -18,6 +18,8 @@ struct Ui {
   Skin skin;
   /// True if a text field has the keyboard, so that letters are letters.
   bool typing = false;
+  /// True if a menu or the list of a field was open in the frame before: Esc closes that first.
+  bool popup_was_open = false;
 };
 
 /// A panel: one function in one file under gui/views, one line in views.def.

@@ -4,9 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <iterator>
 
 #include "gui/model/files/may_replace.hpp"
 #include "gui/model/session/command.hpp"
@@ -35,6 +33,19 @@ void finish(Ui& ui, std::string_view id, std::string_view help) {
   explain(help);
 }
 
+/// The search box leads to the item that was drawn last.
+void take_focus(Ui& ui) {
+  ui.session.focus_request.clear();
+  focus_last_item();
+  ImGui::SetScrollHereY();
+}
+
+/// Notes the place of a label at the left of the item that was drawn last.
+void note_left(std::string_view label) {
+  const ImVec2 from = ImGui::GetItemRectMin();
+  note_text_at(from, ImGui::CalcTextSize(label.data(), label.data() + label.size(), true), label);
+}
+
 /// Scrolls the window so that the item drawn last, which covers a to b, is inside.
 void scroll_to(ImVec2 a, ImVec2 b) {
   const float top = ImGui::GetWindowPos().y;
@@ -45,6 +56,7 @@ void scroll_to(ImVec2 a, ImVec2 b) {
 
 void note_item(Ui& ui, std::string_view id) {
   note_tab_stop();
+  if (ui.session.focus_request == id) take_focus(ui);
   if (!ui.items.recording()) return;
   const ImVec2 a = ImGui::GetItemRectMin();
   const ImVec2 b = ImGui::GetItemRectMax();
@@ -53,88 +65,32 @@ void note_item(Ui& ui, std::string_view id) {
   ui.items.add(id, {a.x, a.y, b.x, b.y});
 }
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Seconds that the pointer rests on an item before that is explained.
-constexpr double kPointerRest = 0.5;
-
-/// The item under the pointer, by its corner, and how long the pointer has been there: in frames' time, which scripts make, and by the clock.
-struct Rest {
-  ImVec2 corner{-1, -1};
-  double seconds = 0;
-  Clock::time_point since;
-  bool shown = true;
-};
-
-Rest& rest() {
-  static Rest of_pointer;
-  return of_pointer;
-}
-
-/// Counts the frame; returns true once the item drawn last has been under the pointer long enough.
-bool has_rested() {
-  Rest& now = rest();
-  const ImVec2 corner = ImGui::GetItemRectMin();
-  const ImGuiIO& io = ImGui::GetIO();
-  const bool same = corner.x == now.corner.x && corner.y == now.corner.y;
-  if (!same || io.MouseDelta.x != 0 || io.MouseDelta.y != 0) now = {corner, 0, Clock::now(), false};
-  now.seconds += static_cast<double>(io.DeltaTime);
-  now.shown = now.shown || now.seconds >= kPointerRest;
-  return now.shown;
-}
-
-/// Below the item drawn last, or above it where that has no room.
-ImVec2 beside_item(ImVec2 size) {
-  const float away = 6 * ImGui::GetFontSize() / 14;
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const ImVec2 from = ImGui::GetItemRectMin();
-  const float below = ImGui::GetItemRectMax().y + away;
-  const float y = below + size.y <= display.y ? below : std::max(from.y - away - size.y, 0.0F);
-  return {std::clamp(from.x, 0.0F, std::max(display.x - size.x, 0.0F)), y};
-}
-
-}  // namespace
-
-bool hands_are_busy() {
-  const ImGuiIO& io = ImGui::GetIO();
-  return ImGui::IsAnyMouseDown() || io.WantTextInput ||
-         std::any_of(std::begin(io.KeysDown), std::end(io.KeysDown), [](bool down) { return down; });
-}
-
-bool explanation_is_due() {
-  Rest& now = rest();
-  if (now.shown || std::chrono::duration<double>(Clock::now() - now.since).count() < kPointerRest)
-    return false;
-  now.shown = true;  // once: the item may be gone
-  return true;
-}
-
-void explain(std::string_view text) {
-  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-  if (!has_rested() || hands_are_busy()) return;
-  const float wrap = ImGui::GetFontSize() * 28;
-  const ImVec2 padding = ImGui::GetStyle().WindowPadding;
-  const ImVec2 inside = ImGui::CalcTextSize(text.data(), text.data() + text.size(), false, wrap);
-  ImGui::SetNextWindowPos(beside_item({inside.x + 2 * padding.x, inside.y + 2 * padding.y}));
-  ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(wrap);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
-}
-
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help) {
   const PushedId pushed(id);
   const bool pressed = ImGui::Button(label);
+  note_label(label);
   finish(ui, id, help);
   return pressed;
+}
+
+bool primary_button(Ui& ui, std::string_view id, const char* label, std::string_view help) {
+  ImGui::PushStyleColor(ImGuiCol_Button, ui.skin.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, with_alpha(ui.skin.accent, 220));
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, with_alpha(ui.skin.accent, 180));
+  ImGui::PushStyleColor(ImGuiCol_Text, legible(ui.skin.background, ui.skin.accent));
+  const bool pressed = button(ui, id, label, help);
+  ImGui::PopStyleColor(4);
+  return pressed;
+}
+
+bool escape_pressed(const Ui& ui) {
+  return ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)) && !ui.popup_was_open;
 }
 
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help) {
   const PushedId pushed(id);
   const bool pressed = ImGui::SmallButton(label);
+  note_label(label);
   finish(ui, id, help);
   return pressed;
 }
@@ -152,6 +108,7 @@ bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help) 
 bool checkbox(Ui& ui, std::string_view id, const char* label, bool& value, std::string_view help) {
   const PushedId pushed(id);
   const bool changed = ImGui::Checkbox(label, &value);
+  note_text(label);
   finish(ui, id, help);
   return changed;
 }
@@ -161,7 +118,7 @@ std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const c
   const bool there = is_there(path);
   const bool foreign = there && !own;
   ImGui::BeginDisabled(foreign || path.empty());
-  const bool writes = button(ui, id + "/write", label, help);
+  const bool writes = primary_button(ui, id + "/write", label, help);
   ImGui::EndDisabled();
   if (writes) return there ? io::Overwrite::Yes : io::Overwrite::No;
   if (!foreign) return std::nullopt;
@@ -193,15 +150,30 @@ bool link(Ui& ui, std::string_view id, const char* label, std::string_view help)
   ImGui::SameLine(0, 6 * ui.skin.scale);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
   const bool pressed = ImGui::Selectable(label, false, 0, ImGui::CalcTextSize(label));
+  note_text(label);
   ImGui::PopStyleColor();
   finish(ui, id, help);
   return pressed;
+}
+
+bool menu_item(Ui& ui, std::string_view id, const char* label, const char* keys, bool on) {
+  const bool chosen = ImGui::MenuItem(label, keys, on);
+  note_left(label);
+  note_item(ui, id);
+  return chosen;
+}
+
+bool begin_menu(Ui& ui, std::string_view id, const char* title) {
+  const bool open = ImGui::BeginMenu(title);
+  note_item(ui, id);
+  return open;
 }
 
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row) {
   const PushedId pushed(id);
   const bool pressed = ImGui::Selectable(
       label, selected, whole_row ? ImGuiSelectableFlags_SpanAllColumns : ImGuiSelectableFlags_None);
+  note_left(label);
   note_item(ui, id);
   return pressed;
 }
@@ -300,19 +272,20 @@ bool typed_field(const Ui& ui, const char* label, std::string& text, const Field
 
 }  // namespace
 
-std::string fitted(std::string_view text, float width) {
+std::string fitted(std::string_view plain, float width) {
+  const std::string text = with_thin_spaces(plain);
   constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
   const auto width_of = [](std::string_view part) {
     return ImGui::CalcTextSize(part.data(), part.data() + part.size()).x;
   };
-  if (width_of(text) <= width) return std::string(text);
+  if (width_of(text) <= width) return text;
   const auto cut = [&](std::size_t kept) {
     std::size_t front = (kept + 1) / 2;
     std::size_t back = text.size() - kept / 2;
     // Between characters only.
     while (front > 0 && (static_cast<unsigned char>(text[front]) & 0xC0U) == 0x80) --front;
     while (back < text.size() && (static_cast<unsigned char>(text[back]) & 0xC0U) == 0x80) ++back;
-    return std::string(text.substr(0, front)).append(kEllipsis).append(text.substr(back));
+    return text.substr(0, front).append(kEllipsis).append(text, back);
   };
   std::size_t least = 0;
   std::size_t most = std::min<std::size_t>(text.size() - 1, 512);
@@ -516,8 +489,7 @@ void problem_text(const Ui& ui, std::string_view text) {
 
 void wrapped_text(std::string_view text) {
   ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  note_text(text);
+  text_item(text);
   ImGui::PopTextWrapPos();
 }
 

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "gui/draw/icon_draw.hpp"
+#include "gui/explanation.hpp"
+#include "gui/texts.hpp"
 #include "gui/ui.hpp"
 #include "sim/io/json/file.hpp"
 
@@ -17,15 +19,10 @@ namespace pipeloom::gui {
 
 /// Notes the rectangle of the widget that was drawn last.
 void note_item(Ui& ui, std::string_view id);
-/// A text on hover, beside the item, after half a second of rest of the pointer; "" for none. There is none while a button or a key is held, or a text
-/// is typed.
-void explain(std::string_view text);
-/// True if the pointer has rested on an explained item long enough, and no frame has shown the text: another frame is wanted.
-[[nodiscard]] bool explanation_is_due();
-/// True while a button or a key is held, or a text is typed.
-[[nodiscard]] bool hands_are_busy();
 
 bool button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
+/// The button of a sheet that does what the sheet is for, in the accent colour.
+bool primary_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 bool small_button(Ui& ui, std::string_view id, const char* label, std::string_view help = {});
 /// A square button with a sign; `help` names its action.
 bool icon_button(Ui& ui, std::string_view id, Icon icon, std::string_view help);
@@ -38,7 +35,13 @@ std::optional<io::Overwrite> write_button(Ui& ui, const std::string& id, const c
 bool chip(Ui& ui, std::string_view id, const char* word, bool on, std::string_view help = {});
 /// A word that can be clicked, after the text before it.
 bool link(Ui& ui, std::string_view id, const char* label, std::string_view help);
+/// An entry of a menu, with the keys that do the same, and a check mark while it is on.
+bool menu_item(Ui& ui, std::string_view id, const char* label, const char* keys, bool on = false);
+/// A menu's title. Where it returns true, the entries follow, and then ImGui::EndMenu().
+bool begin_menu(Ui& ui, std::string_view id, const char* title);
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row = false);
+/// True if Esc was pressed and no list of a field was open that it closes.
+[[nodiscard]] bool escape_pressed(const Ui& ui);
 /// True when Enter was pressed or the field left with another text.
 bool text_field(Ui& ui, std::string_view id, std::string& text, const char* hint = "",
                 std::string_view help = {});
@@ -69,7 +72,8 @@ CountChange count_field(Ui& ui, std::string_view id, std::string& text, const Fi
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
 bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help = {});
-/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; the text itself where it fits.
+/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; all of it where it fits. Its numbers are as people
+/// read them.
 [[nodiscard]] std::string fitted(std::string_view text, float width);
 /// A line with a knob, as wide as the next item would be, 0 at its left end and 1 at its right; true when the share changed.
 bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});

@@ -8,6 +8,7 @@
 #include "gui/model/edit/chart_pointer.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/what_if.hpp"
+#include "gui/texts.hpp"
 
 namespace pipeloom::gui {
 namespace {
@@ -58,7 +59,7 @@ void draw_what_if(Ui& ui, const ChartLayout& layout, ImDrawList& draw) {
   ImGui::BeginTooltip();
   for (std::size_t i = 0; i < shown.lines.size(); ++i) {
     ImGui::PushStyleColor(ImGuiCol_Text, i + 1 < shown.lines.size() ? ui.skin.text : ui.skin.muted);
-    ImGui::TextUnformatted(shown.lines[i].c_str());
+    text_item(shown.lines[i]);
     ImGui::PopStyleColor();
   }
   ImGui::EndTooltip();
@@ -84,7 +85,7 @@ void draw_words(Ui& ui, const Box& rows, const std::string& text, ImDrawList& dr
   const ImVec2 b(at.x + size.x + pad, at.y + size.y + pad);
   draw.AddRectFilled(a, b, ui.skin.panel, 4 * ui.skin.scale);
   draw.AddRect(a, b, ui.skin.problem, 4 * ui.skin.scale);
-  draw.AddText(font, font->FontSize, at, ui.skin.text, text.c_str(), nullptr, wrap);
+  put_wrapped_text(draw, font, at, ui.skin.text, text, wrap);
   ui.items.add("chart/refused", {a.x, a.y, b.x, b.y});
 }
 

@@ -138,7 +138,10 @@ void draw_winner_map(Ui& ui, SweepModel& model, const SweepScene& scene) {
   const std::size_t y = map.y.values.size() - 1 - from_top;
   const auto best = scene.best_of_cell(x, y);
   model.hover(best);
-  ImGui::SetTooltip("%s%s", cell_text(scene, x, y).c_str(), best ? "\nClick: open it as a run" : "");
+  const ImVec2 cell(plot.at.x + static_cast<float>(x) * plot.width,
+                    plot.at.y + static_cast<float>(from_top) * plot.height);
+  explain_place(cell, ImVec2(cell.x + plot.width, cell.y + plot.height),
+                cell_text(scene, x, y) + (best ? "\nClick: open it as a run" : ""));
   if (best && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) model.open_row(ui.session, *best);
 }
 

@@ -21,14 +21,15 @@ struct Stop {
 /// The stops of the frame in progress and of the one before, of the one ImGui context.
 struct Order {
   const ImGuiContext* context = nullptr;
-  int moves = 0;  ///< asked for and not yet done
+  int moves = 0;       ///< asked for and not yet done
+  ImGuiID wanted = 0;  ///< is to have the keyboard
   std::vector<Stop> now;
   std::vector<Stop> before;
 };
 
 Order& order() {
   static Order all;
-  if (all.context != ImGui::GetCurrentContext()) all = {ImGui::GetCurrentContext(), 0, {}, {}};
+  if (all.context != ImGui::GetCurrentContext()) all = {ImGui::GetCurrentContext(), 0, 0, {}, {}};
   return all;
 }
 
@@ -88,6 +89,9 @@ void begin_tab_order() {
   std::swap(all.before, all.now);
   all.now.clear();
   if (all.moves != 0) move_focus(all.before, std::exchange(all.moves, 0));
+  if (all.wanted == 0) return;
+  const auto found = std::ranges::find(all.before, std::exchange(all.wanted, 0), &Stop::id);
+  if (found != all.before.end()) focus(*found);
 }
 
 void note_tab_stop() {
@@ -96,6 +100,14 @@ void note_tab_stop() {
   ImGuiWindow& window = *ImGui::GetCurrentWindow();
   order().now.push_back(
       {item.ID, &window, current_scope(window), item.Rect, (item.InFlags & ImGuiItemFlags_Inputable) != 0});
+}
+
+void release_keyboard() {
+  ImGui::ClearActiveID();
+}
+
+void focus_last_item() {
+  order().wanted = ImGui::GetCurrentContext()->LastItemData.ID;
 }
 
 void move_tab_focus(bool backwards) {

@@ -215,7 +215,7 @@ void draw_gap(Ui& ui, Bar& bar, const RunAnswer& run) {
 void draw_outlook(Ui& ui, AnswerModel& model) {
   const Outlook& outlook = model.outlook();
   if (outlook.text.empty()) return;
-  ImGui::TextUnformatted((outlook.text + (outlook.better ? ":" : "")).c_str());
+  text_item(outlook.text + (outlook.better ? ":" : ""));
   note_item(ui, "answer/outlook");
   if (!outlook.better) return;
   const bool shown = model.shows_suggestion(ui.session);
@@ -230,7 +230,7 @@ bool is_live(const Session& session) {
 }
 
 void draw_spare(Ui& ui, const SpareUse& spare) {
-  ImGui::TextUnformatted((spare.text + ":").c_str());
+  text_item(spare.text + ":");
   note_item(ui, "answer/spare");
   if (link(ui, "answer/use", "take it",
            spare.room + ". It takes the place of the configuration under edit; Ctrl+Z brings that back"))

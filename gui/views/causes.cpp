@@ -42,7 +42,7 @@ void draw_metrics(Ui& ui, const CausesModel& model) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-    ImGui::TextUnformatted(line.name.c_str());
+    text_item(line.name);
     ImGui::PopStyleColor();
     explain(line.help);
     ImGui::TableNextColumn();
@@ -60,7 +60,7 @@ void draw_headline(const CausesModel& model) {
     if (line.name == "makespan") text += line.value;
     if (line.name == "bubble ratio") text += ", bubble " + line.value;
   }
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
   explain("Step time, and the share of idle time; all metrics are below");
 }
 
@@ -102,8 +102,7 @@ void draw_legend(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
                                               colour_of(ui, cause));
     ImGui::SetCursorScreenPos(ImVec2(at.x + side + 6 * ui.skin.scale, at.y));
     const double share = share_of(ticks, summary.total.total());
-    ImGui::TextUnformatted(
-        fmt::format("{}  {}  {}", name_of(cause), duration_text(ticks, unit), percent_text(share)).c_str());
+    text_item(fmt::format("{}  {}  {}", name_of(cause), duration_text(ticks, unit), percent_text(share)));
     note_item(ui, "causes/" + std::string(name_of(cause)));
     explain(explanation_of(cause));
   }
@@ -119,7 +118,7 @@ void draw_ranks(Ui& ui, const CausesSummary& summary, TimeUnit unit) {
   while (clipper.Step())
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const IdleCauses& causes = summary.of_rank[static_cast<std::size_t>(i)];
-      ImGui::Text("rank %d", i);
+      text_item(fmt::format("rank {}", i));
       ImGui::SameLine(label);
       draw_stack(ui, causes, summary.most_of_rank, std::max(ImGui::GetContentRegionAvail().x, 1.0F),
                  ImGui::GetTextLineHeight());
@@ -187,7 +186,7 @@ void draw_sums(Ui& ui, const CausesModel& model, TimeUnit unit) {
 /// And where it is seen: gaps, then ranks.
 void draw_places(Ui& ui, CausesModel& model, const RunModel& run) {
   const CausesSummary& summary = *model.summary();
-  ImGui::TextUnformatted(fmt::format("Longest of {}", study::count_text(summary.num_gaps, "gap")).c_str());
+  text_item(fmt::format("Longest of {}", study::count_text(summary.num_gaps, "gap")));
   explain("A click shows the gap in the timelines");
   draw_gaps(ui, model, run);
   // Scripts know the cause of the longest gap without a pointer on it.

@@ -162,7 +162,7 @@ void ChartView::explain_hit(Ui& ui) const {
     text = message_tooltip(run, run.message_bars[*hit->message]);
   if (text.empty()) return;
   ImGui::BeginTooltip();
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  text_item(text);
   ImGui::EndTooltip();
 }
 

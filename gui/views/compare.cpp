@@ -39,10 +39,10 @@ Rgba colour_of(const Skin& skin, study::Better better, double relative) {
 
 void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, std::uint64_t id, TimeUnit unit) {
   ImGui::TableNextColumn();
-  if (!row.values[run]) return ImGui::TextDisabled("-");
+  if (!row.values[run]) return muted_text(ui, "-");
   const OpenRun* open = ui.session.find_run(id);
   const RunModel* model = open == nullptr ? nullptr : open->run.get();
-  ImGui::TextUnformatted(value_text(row, *row.values[run], model, unit).c_str());
+  text_item(value_text(row, *row.values[run], model, unit));
   const auto relative = row.relative(run);
   if (run == 0 || !relative) return;
   ImGui::SameLine();
@@ -50,7 +50,7 @@ void draw_value(Ui& ui, const study::MetricRow& row, std::size_t run, std::uint6
   // Of ratios the difference counts, in points: a share of a share has no meaning.
   const bool points = row.unit == study::Unit::Ratio && row.values[0].has_value();
   const double shown = points ? *row.values[run] - *row.values[0] : *relative;
-  ImGui::TextUnformatted(fmt::format("{:+.1f}{}", 100 * shown, points ? " points" : " %").c_str());
+  text_item(fmt::format("{:+.1f}{}", 100 * shown, points ? " points" : " %"));
   ImGui::PopStyleColor();
 }
 
@@ -65,13 +65,13 @@ void draw_metrics(Ui& ui, const ComparisonResult& result) {
   ImGui::TableSetupScrollFreeze(1, 1);
   ImGui::TableSetupColumn("");
   for (const std::string& title : result.titles) ImGui::TableSetupColumn(title.c_str());
-  ImGui::TableHeadersRow();
+  table_heads();
   for (const study::MetricRow& row : result.metrics) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     const study::Metric* metric = study::metric_named(row.name);
     const std::string_view label = metric == nullptr ? std::string_view(row.name) : metric->label;
-    ImGui::TextUnformatted(label.data(), label.data() + label.size());
+    text_item(label);
     for (std::size_t run = 0; run < result.runs.size(); ++run)
       draw_value(ui, row, run, result.runs[run], result.unit);
   }

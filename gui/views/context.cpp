@@ -28,9 +28,7 @@ void draw_entries(Ui& ui, ContextMenu& menu) {
     const Command& command = *entry.command;
     const std::string label = command.title + (entry.asks ? "..." : "");
     const std::string keys = command.keys.empty() ? "" : to_text(command.keys.front());
-    const bool chosen = ImGui::MenuItem(label.c_str(), keys.c_str());
-    note_item(ui, "context/" + command.id);
-    if (chosen) return menu.run(ui.session, i);
+    if (menu_item(ui, "context/" + command.id, label.c_str(), keys.c_str())) return menu.run(ui.session, i);
   }
 }
 

@@ -41,7 +41,7 @@ std::string words_of(std::span<const Op> ops) {
 
 void draw_cell(const std::string& text) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
   if (ImGui::CalcTextSize(text.c_str()).x > ImGui::GetContentRegionAvail().x) explain(text);
 }
 
@@ -52,7 +52,7 @@ void draw_ranks(Ui& ui, const Cursor& cursor, const RunModel& run, Ticks now) {
   ImGui::TableSetupScrollFreeze(1, 1);
   for (const char* head : {"rank", "in flight", "memory", "now", "next", "received, not begun"})
     ImGui::TableSetupColumn(head);
-  ImGui::TableHeadersRow();
+  table_heads();
   ImGuiListClipper clipper;
   clipper.Begin(run.ranks());
   while (clipper.Step())
@@ -86,7 +86,7 @@ void cursor(Ui& ui) {
   }
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(duration_text(*now, run->timeline.unit).c_str());
+  text_item(duration_text(*now, run->timeline.unit));
   note_item(ui, "cursor/time");
   if (at.in_flight() != nullptr) draw_ranks(ui, at, *run, *now);
 }

@@ -41,20 +41,20 @@ void line_below(const Ui& ui) {
 }
 
 /// Draws a text at the right end of the cursor's line.
-void right_text(const Ui& ui, const std::string& text, Rgba colour) {
+void right_text(const std::string& value, Rgba colour) {
+  const std::string text = with_thin_spaces(value);
   const float width = ImGui::CalcTextSize(text.c_str()).x;
   ImGui::SameLine(std::max(ImGui::GetCursorPosX(), ImGui::GetContentRegionMax().x - width));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
   ImGui::PopStyleColor();
-  (void)ui;
 }
 
 /// A row of the panel: name on the left, value on the right.
 void draw_row(const Ui& ui, const std::string& name, const std::string& value) {
   line_below(ui);
-  ImGui::TextUnformatted(name.c_str());
-  right_text(ui, value, ui.skin.muted);
+  text_item(name);
+  right_text(value, ui.skin.muted);
 }
 
 void draw_square(const Ui& ui, Rgba colour) {
@@ -82,7 +82,7 @@ void draw_chain(Ui& ui, const Details& details, std::optional<OpRef>& chosen) {
     draw_square(ui, colours.kind_fill(line.kind));
     if (selectable(ui, fmt::format("details/chain/{}", i), line.name.c_str(), false)) chosen = line.op;
     explain("Select it");
-    right_text(ui, line.value, ui.skin.muted);
+    right_text(line.value, ui.skin.muted);
   }
 }
 
@@ -97,7 +97,7 @@ void draw_ops(Ui& ui, const char* title, const char* id, const std::vector<Detai
     if (selectable(ui, fmt::format("{}/{}", id, i), line.name.c_str(), false)) chosen = line.op;
     explain(line.strong ? line.value + ". Nothing else came later." : line.value);
     const std::string what = line.value.substr(0, line.value.find(','));
-    right_text(ui, what, line.strong ? ui.skin.accent : ui.skin.muted);
+    right_text(what, line.strong ? ui.skin.accent : ui.skin.muted);
   }
 }
 
@@ -144,8 +144,7 @@ void draw_what_if_card(Ui& ui, const Details& details) {
   ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 6 * ui.skin.scale);
   const float height = 2.9F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().WindowPadding.y;
   ImGui::BeginChild("what if", ImVec2(0, height), true, ImGuiWindowFlags_NoScrollbar);
-  ImGui::TextUnformatted(
-      fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)).c_str());
+  text_item(fmt::format("What if {} took", scope_text(run, op->op, CostScope::StageKind)));
   const bool held = what_if.held();
   if (!held) draw_what_if_box(ui, *op, now, run.timeline.unit);
   if (held) ImGui::Dummy(ImVec2(96 * ui.skin.scale, ImGui::GetFrameHeight()));

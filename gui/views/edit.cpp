@@ -88,7 +88,7 @@ void select_named(Ui& ui, Rank rank, Op op) {
 
 void draw_strip(Ui& ui, const Strip& strip) {
   if (strip.cells.empty()) return muted_text(ui, "Select an op of the edited run: its queue is shown here.");
-  ImGui::Text("rank %d", strip.rank.value());
+  text_item(fmt::format("rank {}", strip.rank.value()));
   const float right = ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x;
   for (std::size_t i = 0; i < strip.cells.size(); ++i) {
     const Cell& cell = strip.cells[i];
@@ -143,7 +143,7 @@ void table_row(Ui& ui, const char* id, const char* name, const std::string& befo
   ImGui::TableNextRow();
   for (const char* text : {name, before.c_str(), now.c_str(), difference.c_str()}) {
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(text);
+    text_item(text);
   }
   note_item(ui, id);
 }
@@ -163,7 +163,7 @@ void draw_difference(Ui& ui, const ScheduleEditor& editor) {
       ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_BordersInnerV;
   if (!ImGui::BeginTable("difference", 4, kFlags)) return;
   for (const char* title : {"", "before", "now", "difference"}) ImGui::TableSetupColumn(title);
-  ImGui::TableHeadersRow();
+  table_heads();
   table_row(ui, "edit/makespan", "makespan", duration_text(before.makespan, unit),
             duration_text(now.makespan, unit), signed_duration(now.makespan - before.makespan, unit));
   table_row(ui, "edit/bubble", "bubble ratio", fmt::format("{:.4f}", before.bubble_ratio),
@@ -214,7 +214,7 @@ void edit(Ui& ui) {
   }
   const std::size_t edits = editor.queues().num_edits();
   const std::string last = edits == 0 ? "" : ", the last: " + editor.queues().last_edit();
-  ImGui::TextUnformatted(fmt::format("{} edit{}{}", edits, edits == 1 ? "" : "s", last).c_str());
+  text_item(fmt::format("{} edit{}{}", edits, edits == 1 ? "" : "s", last));
   draw_buttons(ui, {{"edit/undo", "Undo", "undo-edit", "Takes the last edit back (Ctrl+Z)"},
                     {"edit/redo", "Redo", "redo-edit", "Does it again (Ctrl+Shift+Z)"},
                     {"edit/discard", "Discard", "discard-edits", "Shows the schedule from before the edits"},

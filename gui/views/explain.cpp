@@ -30,10 +30,11 @@ constexpr std::array<ExplainHead, 6> kExplainHeads = {
      {"gain if fixed", "How much shorter the measured step would be without it"}}};
 constexpr float kExplainPad = 10;
 
-void right_aligned(const std::string& text) {
+void right_aligned(const std::string& number) {
+  const std::string text = with_thin_spaces(number);
   const float room = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(text.c_str()).x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(room, 0.0F));
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
 }
 
 void draw_heads(Ui& ui) {
@@ -42,7 +43,7 @@ void draw_heads(Ui& ui) {
     ImGui::TableNextColumn();
     ImGui::PushFont(ui.skin.small);
     ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-    i == 0 ? ImGui::TextUnformatted(kExplainHeads[i].title) : right_aligned(kExplainHeads[i].title);
+    i == 0 ? text_item(kExplainHeads[i].title) : right_aligned(kExplainHeads[i].title);
     ImGui::PopStyleColor();
     ImGui::PopFont();
     explain(kExplainHeads[i].help);

@@ -38,7 +38,7 @@ void next_of_line(const Ui& ui, float width) {
 void label(const Ui& ui, const char* word, float field) {
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-  ImGui::TextUnformatted(word);
+  text_item(word);
   ImGui::PopStyleColor();
   ImGui::SameLine(0, 6 * ui.skin.scale);
   ImGui::SetNextItemWidth(field * ui.skin.scale);
@@ -82,7 +82,7 @@ void draw_budget(Ui& ui, const FindModel& model) {
           "Seconds that searches of orders may take, about. Simulating what is registered comes on top."))
     set_find(ui, "budget", seconds);
   ImGui::SameLine(0, 4 * ui.skin.scale);
-  ImGui::TextUnformatted("s");
+  text_item("s");
 }
 
 void draw_target(Ui& ui, const FindModel& model) {
@@ -136,7 +136,7 @@ void draw_action(Ui& ui, const FindModel& model) {
     if (button(ui, "find/stop", "Stop", "The best so far is kept")) run_command(ui.session, "find-stop");
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(fitted(model.progress_text(), ImGui::GetContentRegionAvail().x).c_str());
+    text_item(fitted(model.progress_text(), ImGui::GetContentRegionAvail().x));
     note_item(ui, "find/progress");
     return;
   }
@@ -324,7 +324,9 @@ void take_pointer(Ui& ui, const FindModel& model, const FindPlot& plot) {
   const ImVec2 at = plot.point(*dot);
   ImGui::GetWindowDrawList()->AddCircle(at, kReach * ui.skin.scale, ui.skin.accent, 18, 2 * ui.skin.scale);
   const std::string room = row.row.fits() ? "" : "\nOver the limit by " + row.row.headroom_text.substr(1);
-  ImGui::SetTooltip("%s%s\nClick: show it", winner_text(*model.plan(), row).c_str(), room.c_str());
+  const float r = kReach * ui.skin.scale;
+  explain_place(ImVec2(at.x - r, at.y - r), ImVec2(at.x + r, at.y + r),
+                winner_text(*model.plan(), row) + room + "\nClick: show it");
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) run_command(ui.session, "show-found", row.row.name);
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Right))
     ui.session.part<ContextMenu>().open_schedule(row.row.name);

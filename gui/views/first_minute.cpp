@@ -62,7 +62,7 @@ void first_minute(Ui& ui) {
                                       ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoFocusOnAppearing;
   ImGui::Begin("first minute", nullptr, kFlags);
   ImGui::PopStyleVar();
-  ImGui::TextUnformatted(model.sentence().c_str());
+  text_item(model.sentence());
   note_item(ui, "first/sentence");
   draw_steps(ui);
   ImGui::End();

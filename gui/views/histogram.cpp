@@ -92,10 +92,13 @@ void draw_bars(Ui& ui, const RunModel& run, const DurationHistogram& histogram, 
   const ChartColours& colours = ui.session.part<ChartPart>().colours_of(ui.session, run);
   for (std::size_t bin = 0; bin < histogram.bins.size(); ++bin) draw_bin(ui, bars, bin, most, colours);
   take_bin(ui, run, bars);
+  const std::string least = duration_text(histogram.edges.front(), run.timeline.unit);
   const std::string most_text = duration_text(histogram.edges.back(), run.timeline.unit);
-  ImGui::TextUnformatted(duration_text(histogram.edges.front(), run.timeline.unit).c_str());
-  ImGui::SameLine(std::max(bars.width - ImGui::CalcTextSize(most_text.c_str()).x, 1.0F));
-  ImGui::TextUnformatted(most_text.c_str());
+  text_item(least);
+  const float room = bars.width - ImGui::CalcTextSize(most_text.c_str()).x;
+  if (room < ImGui::CalcTextSize(least.c_str()).x + ImGui::GetStyle().ItemSpacing.x) return;
+  ImGui::SameLine(ImGui::GetCursorPosX() + room);
+  text_item(most_text);
 }
 
 void draw_kinds(Ui& ui, const RunModel& run, const DurationStats& stats) {
@@ -104,31 +107,29 @@ void draw_kinds(Ui& ui, const RunModel& run, const DurationStats& stats) {
   if (!ImGui::BeginTable("kinds", 7, kFlags)) return;
   for (const char* name : {"", "count", "total", "mean", "median", "p95", "max"})
     ImGui::TableSetupColumn(name);
-  ImGui::TableHeadersRow();
+  table_heads();
   const TimeUnit unit = run.timeline.unit;
   for (const OpKind kind : kAllOpKinds) {
     const KindDurations& d = stats.of[index_of(kind)];
     if (d.count == 0) continue;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    ImGui::Text("%c", letter_of(kind));
+    text_item(std::string(1, letter_of(kind)));
     note_item(ui, std::string("histogram/kind/") + letter_of(kind));
     ImGui::TableNextColumn();
-    ImGui::Text("%zu", d.count);
+    text_item(std::to_string(d.count));
     for (const double ticks : {static_cast<double>(d.total), d.mean(), static_cast<double>(d.median),
                                static_cast<double>(d.p95), static_cast<double>(d.most)}) {
       ImGui::TableNextColumn();
-      ImGui::Text("%.5g", ticks / static_cast<double>(ticks_per(unit)));
+      text_item(fmt::format("{:.4g}", ticks / static_cast<double>(ticks_per(unit))));
     }
   }
   ImGui::EndTable();
 }
 
 void draw_outliers(Ui& ui, const RunPtr& run, const DurationStats& stats) {
-  ImGui::TextUnformatted(
-      stats.num_outliers == 0
-          ? "No outliers"
-          : fmt::format("{} outliers of their kind and stage", stats.num_outliers).c_str());
+  text_item(stats.num_outliers == 0 ? "No outliers"
+                                    : fmt::format("{} outliers of their kind and stage", stats.num_outliers));
   explain("Outside of the quartiles by more than 1.5 times their distance; the strangest first");
   ImGui::BeginChild("outliers");
   ImGuiListClipper clipper;

@@ -1,6 +1,7 @@
-// The menu bar: a few groups of commands, panels, and the search field at its end.
+// The menu bar: a few groups of commands, panels, and the search box at its end.
 
 #include <imgui.h>
+#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <string>
@@ -11,13 +12,14 @@
 #include "gui/model/panels/search.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/palette.hpp"
+#include "gui/platform/tab_order.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {
 namespace {
 
 /// Widths at scale 1.
-constexpr float kFieldWidth = 240;
+constexpr float kFieldWidth = 330;
 constexpr float kCountWidth = 64;
 
 void draw_command(Ui& ui, const MenuEntry& entry) {
@@ -27,28 +29,26 @@ void draw_command(Ui& ui, const MenuEntry& entry) {
   const std::string title = entry.title.empty() ? command.title : entry.title;
   const std::string label = title + (asks && !title.ends_with("...") ? " ..." : "");
   const bool on = entry.on != nullptr && entry.on(ui.session);
-  if (ImGui::MenuItem(label.c_str(), keys.c_str(), on)) {
+  const std::string id = "menu/" + command.id + (entry.argument.empty() ? "" : "/" + entry.argument);
+  if (menu_item(ui, id, label.c_str(), keys.c_str(), on)) {
     if (asks)
       ui.session.part<PaletteModel>().ask(ui.session, command.id);  // the argument is typed in the palette
     else
       run_command(ui.session, command.id, entry.argument);
   }
-  note_item(ui, "menu/" + command.id + (entry.argument.empty() ? "" : "/" + entry.argument));
 }
 
 void draw_panels(Ui& ui) {
   for (const View& view : all_views()) {
     if (!ui.session.panel_defaults.contains(view.id)) continue;
-    if (ImGui::MenuItem(view.title, nullptr, ui.session.panel_open(view.id)))
+    if (menu_item(ui, std::string("menu/panel/") + view.id, view.title, "", ui.session.panel_open(view.id)))
       run_command(ui.session, "toggle-panel", view.id);
-    note_item(ui, std::string("menu/panel/") + view.id);
   }
 }
 
 void draw_menu(Ui& ui, const Menu& menu) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * ui.skin.scale, 8 * ui.skin.scale));
-  const bool open = ImGui::BeginMenu(menu.title.c_str());
-  note_item(ui, "menu/" + menu.title);
+  const bool open = begin_menu(ui, "menu/" + menu.title, menu.title.c_str());
   if (open) {
     for (const MenuEntry& entry : menu.entries)
       if (entry.command == nullptr)
@@ -57,8 +57,7 @@ void draw_menu(Ui& ui, const Menu& menu) {
         draw_command(ui, entry);
     if (!menu.inside.empty()) ImGui::Separator();
     for (const Menu& inside : menu.inside) draw_menu(ui, inside);
-    const bool panels = menu.panels && ImGui::BeginMenu("Panels");
-    if (menu.panels) note_item(ui, "menu/Panels");
+    const bool panels = menu.panels && begin_menu(ui, "menu/Panels", "Panels");
     if (panels) {
       draw_panels(ui);
       ImGui::EndMenu();
@@ -76,49 +75,85 @@ std::string count_text(const Session& session, const SearchModel& search) {
   return (current ? std::to_string(*current + 1) + " of " : "") + std::to_string(found->size());
 }
 
-/// The field for ops at the right end, and before it the button for all commands.
-void draw_search(Ui& ui) {
-  auto& search = ui.session.part<SearchModel>();
-  const float scale = ui.skin.scale;
-  const ImGuiStyle& style = ImGui::GetStyle();
-  const std::string count = count_text(ui.session, search);
-  const char* const commands = "Commands  Ctrl P";
-  const float button_width = ImGui::CalcTextSize(commands).x + 2 * style.FramePadding.x;
-  const float width =
-      (kFieldWidth + (count.empty() ? 0 : kCountWidth)) * scale + button_width + 4 * style.ItemSpacing.x;
-  ImGui::SetCursorPosX(std::max(ImGui::GetCursorPosX(), ImGui::GetWindowWidth() - width));
-  // Words are in the middle of the bar by themselves; an item with a frame is put there.
-  ImGui::SetCursorPosY((kBarHeight * scale - ImGui::GetFrameHeight()) / 2);
-  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
-  ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
-  if (button(ui, "menu/commands", commands, "All commands and schedules by name"))
-    run_command(ui.session, "palette");
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  ImGui::SetNextItemWidth(kFieldWidth * scale);
-  if (ui.session.focus_request == "search") {
+struct FieldState {
+  PaletteModel* box;
+  bool cursor_to_end;
+};
+
+/// Up and down choose instead of moving in the field. A field that gets the keyboard selects its text; here a text that was put there is to be
+/// continued.
+int on_search_field(ImGuiInputTextCallbackData* data) {
+  auto& state = *static_cast<FieldState*>(data->UserData);
+  if (data->EventFlag == ImGuiInputTextFlags_CallbackHistory)
+    state.box->move(data->EventKey == ImGuiKey_UpArrow ? -1 : 1);
+  else if (state.cursor_to_end)
+    data->CursorPos = data->SelectionStart = data->SelectionEnd = data->BufTextLen;
+  return 0;
+}
+
+/// Enter takes the entry that is chosen; with the list closed, it goes to the next match.
+void enter(Ui& ui, PaletteModel& box, SearchModel& search) {
+  const bool back = ImGui::GetIO().KeyShift;
+  const bool of_ops =
+      box.is_open() && box.chosen() < box.entries().size() && box.entries()[box.chosen()].id == "search-next";
+  if (box.is_open() && !of_ops) return box.run(ui.session, box.chosen());
+  box.close();
+  search.step(ui.session, !back);
+  // Enter leaves the field; the next one is for the next match.
+  ui.session.focus_request = "search";
+}
+
+/// The field for everything, and its number of ops found.
+void draw_field(Ui& ui, PaletteModel& box, SearchModel& search) {
+  // A field that has the keyboard takes no other text.
+  if (ui.session.focus_request == "palette" && box.has_keyboard) release_keyboard();
+  if (ui.session.focus_request == "search" || ui.session.focus_request == "palette") {
     ImGui::SetKeyboardFocusHere();
     ui.session.focus_request.clear();
   }
-  std::string text = search.text();
-  const bool wrong = !search.error().empty();
+  std::string text = box.is_open() ? box.typed() : search.text();
+  const std::string before = text;
+  const bool wrong = !search.error().empty() && search.text() == text;
+  FieldState state{&box, box.cursor_frames > 0};
+  if (box.cursor_frames > 0) --box.cursor_frames;
   if (wrong) ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.problem);
-  if (live_text_field(ui, "search/text", text, "Ops: type:B stage:3 dur>2ms"))
-    search.set(ui.session, std::move(text));
+  constexpr ImGuiInputTextFlags kFlags = ImGuiInputTextFlags_EnterReturnsTrue |
+                                         ImGuiInputTextFlags_CallbackHistory |
+                                         ImGuiInputTextFlags_CallbackAlways;
+  const bool entered = ImGui::InputTextWithHint("##search", "Search ops, commands, settings", &text, kFlags,
+                                                on_search_field, &state);
   if (wrong) ImGui::PopStyleColor();
-  const bool entered =
-      ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter), false);
-  if (entered) {
-    search.step(ui.session, !ImGui::GetIO().KeyShift);
-    // Enter leaves the field; the next one is for the next match.
-    ui.session.focus_request = "search";
-  }
+  note_item(ui, "search/text");
+  box.has_keyboard = ImGui::IsItemActive();
   explain(
-      wrong ? std::string_view(search.error())
-            : "type stage mb rank chunk slice step, dur start end slack, critical group, 3F1; or, not, ( ).\n"
-              "mb:0-3,7  dur>2ms  -type:F.  Enter: next, Shift+Enter: previous");
+      wrong
+          ? std::string_view(search.error())
+          : "Ctrl+F or Ctrl+P. Commands, schedules and fields by name; ops by type stage mb rank chunk slice "
+            "step, dur start end slack, critical group, 3F1; or, not, ( ).\n"
+            "type:B stage:3   mb:0-3,7  dur>2ms  -type:F.  Enter: next, Shift+Enter: previous");
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape))) return;  // it puts the old text back
+  if (text != before) {
+    if (text.empty()) search.clear(ui.session);
+    box.type(ui.session, text);
+  }
+  if (entered) enter(ui, box, search);
+}
+
+/// The search box at the right end of the bar.
+void draw_search(Ui& ui) {
+  auto& search = ui.session.part<SearchModel>();
+  const float scale = ui.skin.scale;
+  const std::string count = count_text(ui.session, search);
+  const float width = (kFieldWidth + kCountWidth) * scale + ImGui::GetStyle().ItemSpacing.x;
+  const float left = std::max(ImGui::GetCursorPosX(), ImGui::GetWindowWidth() - width);
+  ImGui::SetCursorPosX(left);
+  // Words are in the middle of the bar by themselves; an item with a frame is put there.
+  ImGui::SetCursorPosY((kBarHeight * scale - ImGui::GetFrameHeight()) / 2);
+  ImGui::SetNextItemWidth(
+      std::max(std::min(kFieldWidth * scale, ImGui::GetWindowWidth() - left - kCountWidth * scale), 1.0F));
+  draw_field(ui, ui.session.part<PaletteModel>(), search);
   ImGui::SetCursorPosY(0);  // texts of the bar are in its middle by themselves
-  ImGui::TextUnformatted(count.c_str());
+  text_item(count);
   note_item(ui, "search/count");
 }
 
@@ -127,7 +162,7 @@ void draw_search(Ui& ui) {
 void draw_menu_bar(Ui& ui) {
   ImGui::SetCursorPosX(12 * ui.skin.scale);
   ImGui::PushFont(ui.skin.strong);
-  ImGui::TextUnformatted("pipeloom");
+  text_item("pipeloom");
   ImGui::PopFont();
   for (const Menu& menu : all_menus()) draw_menu(ui, menu);
   draw_search(ui);

@@ -30,7 +30,7 @@ constexpr int kMostOfGroup = 4096;
 void begin_row(const char* label) {
   ImGui::AlignTextToFramePadding();
   const float left = ImGui::GetCursorPosX();
-  ImGui::TextUnformatted(label);
+  text_item(label);
   ImGui::SameLine(left + kSheetLabel * ImGui::GetFontSize() / 14);
   ImGui::SetNextItemWidth(-1);
 }
@@ -105,8 +105,7 @@ void draw_end(Ui& ui, ModelSheet& sheet) {
   ImGui::AlignTextToFramePadding();
   muted_text(ui, sheet.summary());
   note_item(ui, "model/summary");
-  const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)) &&
-                       !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  const bool escaped = escape_pressed(ui);
   if (takes)
     run_command(ui.session, "take-model");
   else if (leaves || escaped)
@@ -120,7 +119,7 @@ void model_sheet(Ui& ui) {
   if (!sheet.is_open()) return;
   begin_overlay(ui, "model sheet", kSheetWidth, 0.15F, ImGuiWindowFlags_NoTitleBar);
   ImGui::PushFont(ui.skin.strong);
-  ImGui::TextUnformatted("A model, and the schedules that fit");
+  text_item("A model, and the schedules that fit");
   ImGui::PopFont();
   const float height = kSheetRows * ui.skin.scale;
   ImGui::BeginChild("values", ImVec2(kSheetLeft * ui.skin.scale, height));

@@ -1,4 +1,4 @@
-// Opening a file: a folder to walk, a filter, the files opened last. The keyboard alone suffices.
+// Opening a file, or choosing a folder: a folder to walk, a filter, the files opened last. The keyboard alone suffices.
 
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -54,6 +54,7 @@ void draw_entries(Ui& ui, FileDialog& dialog) {
   ImGui::EndChild();
   if (clicked == dialog.entries().size()) return;
   dialog.choose(clicked);
+  if (dialog.picks_folder()) return dialog.enter();
   dialog.accept(ui.session, ImGui::GetIO().KeyShift);
 }
 
@@ -67,15 +68,7 @@ void draw_recent(Ui& ui, FileDialog& dialog) {
   if (!chosen.empty()) dialog.open_file(ui.session, chosen, ImGui::GetIO().KeyShift);
 }
 
-}  // namespace
-
-void open_dialog(Ui& ui) {
-  auto& dialog = ui.session.part<FileDialog>();
-  if (!dialog.is_open()) return;
-  begin_overlay(ui, "open file", kDialogWidth, 0.1F, ImGuiWindowFlags_NoTitleBar);
-  ImGui::TextUnformatted(dialog.folder().c_str());
-  draw_filter(ui, dialog);
-  draw_entries(ui, dialog);
+void draw_file_buttons(Ui& ui, FileDialog& dialog) {
   draw_recent(ui, dialog);
   bool all = dialog.shows_all();
   if (checkbox(ui, "open/all", "All files", all, "Hidden ones too, and names that tell nothing"))
@@ -84,7 +77,29 @@ void open_dialog(Ui& ui) {
   if (button(ui, "open/cancel", "Cancel")) dialog.hide();
   ImGui::SameLine();
   muted_text(ui, "Enter opens; with Shift below what is there, to compare");
-  const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
+}
+
+void draw_folder_buttons(Ui& ui, FileDialog& dialog) {
+  if (button(ui, "open/cancel", "Cancel", "Esc")) dialog.hide();
+  ImGui::SameLine();
+  if (primary_button(ui, "open/take", "Take this folder", "Enter, with nothing typed"))
+    dialog.accept_folder(ui.session);
+}
+
+}  // namespace
+
+void open_dialog(Ui& ui) {
+  auto& dialog = ui.session.part<FileDialog>();
+  if (!dialog.is_open()) return;
+  begin_overlay(ui, "open file", kDialogWidth, 0.1F, ImGuiWindowFlags_NoTitleBar);
+  text_item(dialog.folder());
+  draw_filter(ui, dialog);
+  draw_entries(ui, dialog);
+  if (dialog.picks_folder())
+    draw_folder_buttons(ui, dialog);
+  else
+    draw_file_buttons(ui, dialog);
+  const bool escaped = escape_pressed(ui);
   ImGui::End();
   if (escaped) dialog.hide();
 }

@@ -35,7 +35,7 @@ void draw_tools(Ui& ui, const OpsTable& table) {
                    "Copies these rows as text with tabs; copy-ops csv in the palette takes commas"))
     run_command(ui.session, "copy-ops", "tsv");
   ImGui::SameLine();
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
 }
 
 void draw_head(Ui& ui, OpsTable& table, OpColumn column) {
@@ -52,7 +52,7 @@ void draw_head(Ui& ui, OpsTable& table, OpColumn column) {
 
 void cell(const char* text) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(text);
+  text_item(text);
 }
 
 void time_cell(Ticks ticks, TimeUnit unit) {
@@ -100,7 +100,7 @@ void draw_row(Ui& ui, OpsTable& table, std::size_t i) {
   time_cell(row.start, unit);
   time_cell(row.end - row.start, unit);
   ImGui::TableNextColumn();
-  if (row.slack) ImGui::TextUnformatted(format_ticks(*row.slack, unit).c_str());
+  if (row.slack) text_item(format_ticks(*row.slack, unit));
 }
 
 /// Scrolls to the row of a selection that has moved, from anywhere.

@@ -1,13 +1,13 @@
-// The command palette: a field and the entries that match it, on top of everything.
+// The list below the search box: what matches the text that is typed, on top of everything.
 
 #include "gui/model/session/palette.hpp"
 
 #include <imgui.h>
-#include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <string>
 
+#include "gui/layout.hpp"
 #include "gui/texts.hpp"
 #include "gui/widgets.hpp"
 
@@ -15,47 +15,9 @@ namespace pipeloom::gui::views {
 namespace {
 
 constexpr float kPaletteWidth = 620;
+/// Between the end of the search box and that of the window: the number of ops found.
+constexpr float kBeforeEdge = 64;
 constexpr std::size_t kPaletteRows = 12;
-
-bool pressed(ImGuiKey key) {
-  return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key));
-}
-
-struct FieldState {
-  PaletteModel* model;
-  bool cursor_to_end;
-};
-
-/// Up and down choose instead of moving in the field. A field that gets the keyboard selects its text; here the text is to be
-/// continued.
-int on_palette_field(ImGuiInputTextCallbackData* data) {
-  auto& state = *static_cast<FieldState*>(data->UserData);
-  if (data->EventFlag == ImGuiInputTextFlags_CallbackHistory)
-    state.model->move(data->EventKey == ImGuiKey_UpArrow ? -1 : 1);
-  else if (state.cursor_to_end)
-    data->CursorPos = data->SelectionStart = data->SelectionEnd = data->BufTextLen;
-  return 0;
-}
-
-void draw_field(Ui& ui, PaletteModel& model) {
-  const bool focus = ui.session.focus_request == "palette" || ImGui::IsWindowAppearing();
-  if (focus) {
-    ImGui::SetKeyboardFocusHere();
-    ui.session.focus_request.clear();
-  }
-  std::string text = model.typed();
-  ImGui::SetNextItemWidth(-1);
-  FieldState state{&model, model.cursor_frames > 0};
-  if (model.cursor_frames > 0) --model.cursor_frames;
-  constexpr ImGuiInputTextFlags kFlags = ImGuiInputTextFlags_EnterReturnsTrue |
-                                         ImGuiInputTextFlags_CallbackHistory |
-                                         ImGuiInputTextFlags_CallbackAlways;
-  const bool entered = ImGui::InputTextWithHint("##palette", "A command, or a schedule", &text, kFlags,
-                                                on_palette_field, &state);
-  note_item(ui, "palette/text");
-  if (text != model.typed()) model.type(ui.session, text);
-  if (entered) model.run(ui.session, model.chosen());
-}
 
 void draw_entry(Ui& ui, PaletteModel& model, std::size_t i) {
   const PaletteEntry& entry = model.entries()[i];
@@ -71,7 +33,7 @@ void draw_entry(Ui& ui, PaletteModel& model, std::size_t i) {
 }
 
 void draw_entries(Ui& ui, PaletteModel& model) {
-  if (model.entries().empty()) return muted_text(ui, "No command is called that.");
+  if (model.entries().empty()) return muted_text(ui, "No op, command or setting is called that.");
   const std::size_t n = model.entries().size();
   // The chosen one stays in the middle of a long list.
   const std::size_t first =
@@ -83,19 +45,38 @@ void draw_entries(Ui& ui, PaletteModel& model) {
   }
 }
 
+/// Below the search box, and as far to the right.
+void place_list(const Ui& ui) {
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float width = std::min(kPaletteWidth * ui.skin.scale, display.x * 0.9F);
+  const float right = display.x - kBeforeEdge * ui.skin.scale;
+  ImGui::SetNextWindowPos(ImVec2(std::max(right - width, 0.0F), kBarHeight * ui.skin.scale));
+  ImGui::SetNextWindowSize(ImVec2(width, 0));
+  ImGui::SetNextWindowBgAlpha(1);
+}
+
+/// The list goes where the keyboard has left the field, unless the pointer is about to choose.
+bool is_left(PaletteModel& model, bool hovered) {
+  constexpr int kPatience = 6;  // a field gets the keyboard a few frames after it is asked
+  static int frames = 0;
+  frames = model.has_keyboard || hovered || model.cursor_frames > 0 ? 0 : frames + 1;
+  return frames > kPatience;
+}
+
 }  // namespace
 
 void palette(Ui& ui) {
   auto& model = ui.session.part<PaletteModel>();
   if (!model.is_open()) return;
-  if (ui.session.focus_request == "palette") ImGui::SetNextWindowFocus();
-  begin_overlay(ui, "palette", kPaletteWidth, 0.12F,
-                ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoScrollbar);
-  draw_field(ui, model);
+  place_list(ui);
+  constexpr ImGuiWindowFlags kFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoFocusOnAppearing |
+                                      ImGuiWindowFlags_NoNav;
+  ImGui::Begin("palette", nullptr, kFlags);
   draw_entries(ui, model);
-  const bool left = !ImGui::IsWindowFocused() && !ImGui::IsWindowAppearing() && ImGui::IsMouseClicked(0);
+  const bool hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
   ImGui::End();
-  if (pressed(ImGuiKey_Escape) || left) model.close();
+  if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)) || is_left(model, hovered)) model.close();
 }
 
 }  // namespace pipeloom::gui::views

@@ -66,11 +66,8 @@ class Group {
       : ui_(ui), config_(config), row_(row), stages_(stages) {
     const RunModel* run = live_run(ui.session);
     kinds_ = run == nullptr ? KindSet{OpKind::Forward, OpKind::Backward} : run->schedule->kinds();
-    const std::string schedule = config.value("schedule");
     for (const io::Key& key : io::config_keys()) {
-      if (key.type == io::KeyType::Object || key.path == "schedule" || group_of(key) != row.group ||
-          !is_there(key, schedule))
-        continue;
+      if (key.path == "schedule" || group_of(key) != row.group || !has_field(config, key)) continue;
       const bool holds =
           config.is_set(std::string(key.path)) || ui.session.part<HeldValues>().from_model(key, run);
       const bool shown = is_main(key, kinds_) || (holds && !is_told_elsewhere(key));
@@ -90,12 +87,6 @@ class Group {
   }
 
  private:
-  [[nodiscard]] bool is_there(const io::Key& key, const std::string& schedule) const {
-    const bool set = config_.is_set(std::string(key.path));
-    const bool possible = key.needs.empty() || config_.is_set(std::string(key.needs));
-    return set || (possible && applies(key, schedule));
-  }
-
   [[nodiscard]] std::string told() const {
     const io::Key* key = row_.told.empty() ? nullptr : io::find_config_key(row_.told);
     if (key == nullptr) return {};
@@ -122,9 +113,11 @@ class Group {
     return row_.at_rest.empty() ? told() : std::string(row_.at_rest);
   }
 
-  /// True if a script is about to use a folded key.
+  /// True if a script is about to use a folded key, or the search box leads to it.
   [[nodiscard]] bool is_wanted() const {
-    const std::string& wanted = ui_.items.wanted();
+    return is_wanted(ui_.items.wanted()) || is_wanted(ui_.session.focus_request);
+  }
+  [[nodiscard]] bool is_wanted(const std::string& wanted) const {
     if (row_.group == ParamGroup::Stragglers && wanted.starts_with("params/rank_scale/")) return true;
     return std::any_of(folded_.begin(), folded_.end(), [&](const io::Key* key) {
       return wanted.starts_with("params/" + std::string(key->path));
@@ -187,7 +180,7 @@ std::string text_of(const std::vector<double>& scales) {
 
 bool draw_straggler(Ui& ui, std::vector<double>& scales, int rank) {
   ImGui::AlignTextToFramePadding();
-  ImGui::Text("rank %d", rank);
+  text_item(fmt::format("rank {}", rank));
   ImGui::SameLine(ImGui::GetFontSize() * 5);
   ImGui::SetNextItemWidth(-1);
   return slider(ui, fmt::format("params/rank_scale/{}", rank), scales[static_cast<std::size_t>(rank)], 0.5, 3,
@@ -290,7 +283,7 @@ void draw_edited(Ui& ui, const ConfigModel& config) {
   ImGui::SetCursorScreenPos(ImVec2(at.x + 14 * scale, at.y));
   const std::string text = (live == runs.end() ? "Not on screen: " : "Editing: ") + config.name();
   const std::string shown = fitted(text, ImGui::GetContentRegionAvail().x);
-  ImGui::TextUnformatted(shown.c_str());
+  text_item(shown);
   note_item(ui, "params/edited");
   explain(live == runs.end() ? "What a number that is changed here gives is stacked below" : text);
 }

@@ -61,7 +61,7 @@ void draw_waits(Ui& ui, const ProblemReport& report) {
   if (report.waits.empty()) return;
   constexpr std::size_t kShown = 16;
   ImGui::Separator();
-  ImGui::TextUnformatted("Who waits for whom");
+  text_item("Who waits for whom");
   for (std::size_t i = 0; i < std::min(report.waits.size(), kShown); ++i) {
     wrapped_text(report.waits[i]);
     note_item(ui, fmt::format("problems/wait/{}", i));
@@ -75,22 +75,22 @@ void draw_grid(Ui& ui, const HangGrid& grid) {
                                      ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_ScrollX;
   const float height = static_cast<float>(grid.cells.size() + 2) * ImGui::GetTextLineHeightWithSpacing();
   ImGui::Separator();
-  ImGui::TextUnformatted("The last steps, every entry one step long");
+  text_item("The last steps, every entry one step long");
   if (!ImGui::BeginTable("steps", static_cast<int>(grid.ranks.size()) + 1, kFlags, ImVec2(0, height))) return;
   ImGui::TableSetupColumn("step");
   for (const Rank rank : grid.ranks) ImGui::TableSetupColumn(fmt::format("rank {}", rank.value()).c_str());
-  ImGui::TableHeadersRow();
+  table_heads();
   for (std::size_t row = 0; row < grid.cells.size(); ++row) {
     const bool failing = row + 1 == grid.cells.size();
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(failing ? "stuck" : std::to_string(grid.first_step + row).c_str());
+    text_item(failing ? "stuck" : std::to_string(grid.first_step + row));
     for (const std::string& cell : grid.cells[row]) {
       ImGui::TableNextColumn();
       if (failing && !cell.empty())
         problem_text(ui, cell + "?");
       else
-        ImGui::TextUnformatted(cell.c_str());
+        text_item(cell);
     }
   }
   ImGui::EndTable();
@@ -110,7 +110,7 @@ void draw_remedy(Ui& ui, const ProblemReport& report) {
   }
   if (report.repairs.empty())
     return muted_text(ui, "No change of up to three entries was found that lets it run.");
-  ImGui::TextUnformatted("It runs if you");
+  text_item("It runs if you");
   std::size_t chosen = 0;
   for (std::size_t i = 0; i < report.repairs.size(); ++i) {
     const Repair& repair = report.repairs[i];

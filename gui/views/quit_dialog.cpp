@@ -20,6 +20,9 @@ void quit_dialog(Ui& ui) {
   if (!question.asks()) return;
   begin_overlay(ui, "quit", kQuitWidth, 0.25F, ImGuiWindowFlags_NoTitleBar);
   wrapped_text("Save the edited order of " + question.title() + "?");
+  if (question.more() > 0)
+    muted_text(ui, question.more() == 1 ? "Another edited order is asked about next."
+                                        : "Further edited orders are asked about next.");
   ImGui::SetNextItemWidth(-1);
   (void)live_text_field(ui, "quit/path", question.path, "order.json, or .csv for PyTorch");
   muted_text(ui, "in " + folder_of(question.path));
@@ -27,10 +30,10 @@ void quit_dialog(Ui& ui) {
   ImGui::Dummy(ImVec2(0, 4 * ui.skin.scale));
   if (button(ui, "quit/save", "Save", "Writes the file, and quits")) question.save(ui.session);
   ImGui::SameLine();
-  if (button(ui, "quit/discard", "Discard", "Quits without the edits")) question.discard(ui.session);
+  if (button(ui, "quit/discard", "Discard", "Quits without any of the edits")) question.discard(ui.session);
   ImGui::SameLine();
   if (button(ui, "quit/stay", "Stay", "Esc")) question.stay();
-  const bool escaped = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
+  const bool escaped = escape_pressed(ui);
   ImGui::End();
   if (escaped) question.stay();
 }

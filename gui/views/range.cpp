@@ -39,7 +39,7 @@ Columns columns_of(const RunModel& run, const RangeTotal& total) {
 
 void cell(const RunModel& run, TickSum ticks) {
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(format_ticks(ticks, run.timeline.unit).c_str());
+  text_item(format_ticks(ticks, run.timeline.unit));
 }
 
 /// A rank's RankRange, or the RangeTotal.
@@ -47,13 +47,13 @@ template <class Range>
 void draw_row(const RunModel& run, const Columns& columns, const Range& rank, const std::string& name) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  ImGui::TextUnformatted(name.c_str());
+  text_item(name);
   cell(run, rank.busy);
   for (const OpKind kind : columns.kinds) cell(run, rank.busy_of[index_of(kind)]);
   cell(run, rank.idle);
   for (const IdleCause cause : columns.causes) cell(run, rank.idle_of.of(cause));
   ImGui::TableNextColumn();
-  ImGui::Text("%zu", rank.ops);
+  text_item(std::to_string(rank.ops));
 }
 
 void draw_table(const RunModel& run, const std::vector<RankRange>& ranks, const RangeTotal& total) {
@@ -72,7 +72,7 @@ void draw_table(const RunModel& run, const std::vector<RankRange>& ranks, const 
   ImGui::TableSetupColumn("idle");
   for (const IdleCause cause : columns.causes) ImGui::TableSetupColumn(name_of(cause).data());
   ImGui::TableSetupColumn("ops");
-  ImGui::TableHeadersRow();
+  table_heads();
   draw_row(run, columns, total, "all");
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(ranks.size()), line);
@@ -91,7 +91,7 @@ void draw_range(Ui& ui, const RunModel& run) {
   const MeasuredRange range = *session.range;
   const std::string text = fmt::format("{} from {} to {}", time_text(run, range.end - range.start),
                                        time_text(run, range.start), time_text(run, range.end));
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
   note_item(ui, "range/length");
   if (small_button(ui, "range/show", "Show", "Fit it (Z)")) run_command(session, "zoom-to-range");
   ImGui::SameLine();
@@ -125,7 +125,7 @@ void draw_mark(Ui& ui, const RunModel& run, std::size_t i, std::optional<std::si
   const std::string apart = i == 0 ? "" : "+" + time_text(run, mark.time - session.marks[i - 1].time);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(apart.c_str());
+  text_item(apart);
   ImGui::PopStyleColor();
   ImGui::TableNextColumn();
   checkbox(ui, id + "/keep", "", mark.persistent, "Kept with the file");

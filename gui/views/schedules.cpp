@@ -84,14 +84,14 @@ std::string head_text(const ScheduleTable& table, Column column) {
 }
 
 /// The text in a column of a line, "" where bars and names are drawn otherwise.
-std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column column) {
+std::string plain_cell(const ScheduleRow& row, const ScheduleLine& line, Column column) {
   switch (column) {
     case Column::Name:
       return row.name;
     case Column::Chunks:
       return row.refusal.empty() ? std::to_string(row.chunks) : "";
     case Column::Step:
-      return with_thin_spaces(line.step);
+      return line.step;
     case Column::Change:
       return line.change;
     case Column::Bubble:
@@ -106,16 +106,16 @@ std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column c
   return "";
 }
 
+std::string cell_text(const ScheduleRow& row, const ScheduleLine& line, Column column) {
+  return with_thin_spaces(plain_cell(row, line, column));
+}
+
 bool has_bar(Column column) {
   return column == Column::Bubble || column == Column::Peak;
 }
 
 float width_of(ImFont* font, std::string_view text) {
   return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0, text.data(), text.data() + text.size()).x;
-}
-
-ImVec4 colour_of(Rgba rgba) {
-  return ImGui::ColorConvertU32ToFloat4(rgba);
 }
 
 /// The name that the registry has for it.
@@ -137,23 +137,23 @@ const std::vector<std::string>& registered_names() {
   return names;
 }
 
-/// The widths of columns under one set of heads: they grow with rows that arrive, and do not shrink.
+/// The widths of columns: sized once when all rows of a set of parameters are there, so that no column moves while rows arrive.
 class ColumnWidths final : public Part {
  public:
+  using Widths = std::array<float, kHeads.size()>;
   explicit ColumnWidths(Session&) {}
 
-  /// Makes `widths` as large as they ever were under these heads.
-  void keep(std::array<float, kHeads.size()>& widths, const std::string& heads, float scale) {
-    if (heads != heads_ || scale != scale_) kept_ = {};
-    heads_ = heads;
-    scale_ = scale;
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = kept_[i] = std::max(kept_[i], widths[i]);
+  /// True if columns of this `key` have their widths already.
+  [[nodiscard]] bool has(const std::string& key) const { return key == key_; }
+  [[nodiscard]] const Widths& widths() const { return kept_; }
+  void keep(const std::string& key, const Widths& widths) {
+    key_ = key;
+    kept_ = widths;
   }
 
  private:
-  std::string heads_;
-  float scale_ = 0;
-  std::array<float, kHeads.size()> kept_ = {};
+  std::string key_;
+  Widths kept_ = {};
 };
 
 /// The table of one frame: columns as wide as their content, bars as long as there is room for.
@@ -185,25 +185,38 @@ class Table {
   [[nodiscard]] static std::size_t index(Column column) { return static_cast<std::size_t>(column); }
 
   void measure() {
+    auto& kept = ui_.session.part<ColumnWidths>();
+    const std::string key = key_of_rows();
+    if (!kept.has(key)) kept.keep(key, measured());
+    widths_ = kept.widths();
+    share_room();
+  }
+
+  /// As wide as heads and cells want; what cells of a step, a share and a size usually want at least, as rows may still be on their way.
+  [[nodiscard]] ColumnWidths::Widths measured() const {
+    ColumnWidths::Widths widths = {};
+    const std::array usual = {std::pair(Column::Step, "8\u2009888\u2009888 ?"),
+                              std::pair(Column::Change, "-88.8 %"), std::pair(Column::Bubble, "88.8 %"),
+                              std::pair(Column::Gap, "888.8 %"), std::pair(Column::Peak, "88.88 GB")};
+    for (const auto& [column, text] : usual) widths[index(column)] = width_of(ui_.skin.font, text);
     for (const Head& head : kHeads) {
-      float& width = widths_[index(head.column)];
+      float& width = widths[index(head.column)];
       // The sign of the sorting has room in every head.
-      width = width_of(ui_.skin.small, head_text(table_, head.column)) + 12 * scale_;
+      width = std::max(width, width_of(ui_.skin.small, head_text(table_, head.column)) + 12 * scale_);
       for (const ScheduleLine& line : table_.lines())
         width =
             std::max(width, width_of(ui_.skin.font, cell_text(table_.rows()[line.row], line, head.column) +
                                                         doubt(table_.rows()[line.row], head.column)));
     }
     for (const std::string& name : registered_names())
-      widths_[index(Column::Name)] = std::max(widths_[index(Column::Name)], width_of(ui_.skin.font, name));
-    ui_.session.part<ColumnWidths>().keep(widths_, heads_text(), scale_);
-    share_room();
+      widths[index(Column::Name)] = std::max(widths[index(Column::Name)], width_of(ui_.skin.font, name));
+    return widths;
   }
 
-  /// The texts of all heads: columns are sized anew with them.
-  [[nodiscard]] std::string heads_text() const {
-    std::string text;
-    for (const Head& head : kHeads) text += head_text(table_, head.column) + '\n';
+  /// Columns are sized when the heads change, and once when all rows of these heads are there.
+  [[nodiscard]] std::string key_of_rows() const {
+    std::string text = fmt::format("{} {}", scale_, table_.pending() ? "begun" : "whole");
+    for (const Head& head : kHeads) text += '\n' + head_text(table_, head.column);
     return text;
   }
 
@@ -339,20 +352,18 @@ class Table {
   }
 
   void draw_name(const ScheduleRow& row) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colour_of(ink(row)));
-    ImGui::PushStyleVar(ImGuiStyleVar_SelectableTextAlign, ImVec2(0, 0.5F));
     const std::string label = fitted(row.name, ImGui::GetContentRegionAvail().x);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::PushID(row.name.c_str());
-    if (ImGui::Selectable(label.c_str(), false,
+    if (ImGui::Selectable("##row", false,
                           ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap,
                           ImVec2(0, kRowHeight * scale_)))
       run_command(ui_.session, "take-schedule", row.name);
     ImGui::PopID();
     note_item(ui_, "schedules/row/" + row.name);
     if (ImGui::IsItemClicked(ImGuiMouseButton_Right)) ui_.session.part<ContextMenu>().open_schedule(row.name);
-    ImGui::PopStyleVar();
-    ImGui::PopStyleColor();
     explain(help_of(row, label));
+    put_text(*ImGui::GetWindowDrawList(), ImVec2(at.x, text_top(at.y)), ink(row), label);
   }
 
   /// Says why it is grey, and its full name where that is cut.

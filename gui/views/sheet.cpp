@@ -30,11 +30,11 @@ constexpr MouseHint kMouse[] = {{"Zoom at the pointer", "Ctrl+wheel"},
 
 void draw_line(const Ui& ui, const std::string& what, const std::string& keys, float width) {
   const float x = ImGui::GetCursorPosX();
-  ImGui::TextUnformatted(what.c_str());
+  text_item(what);
   ImGui::SameLine();
   ImGui::SetCursorPosX(std::max(x + width - ImGui::CalcTextSize(keys.c_str()).x, ImGui::GetCursorPosX()));
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.accent);
-  ImGui::TextUnformatted(keys.c_str());
+  text_item(keys);
   ImGui::PopStyleColor();
 }
 

@@ -21,7 +21,7 @@ void draw_snapshot(Ui& ui, Snapshots& snapshots, const Snapshot& snapshot) {
     snapshots.show(ui.session, snapshot.name, shown);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(snapshot.name.c_str());
+  text_item(snapshot.name);
   note_item(ui, id);
   muted_text(ui, badge_text(*snapshot.run, ui.session.active_run()));
 }

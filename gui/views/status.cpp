@@ -106,7 +106,7 @@ void draw_status_line(Ui& ui) {
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, ui.skin.muted);
   const std::string where = facts(ui);
-  ImGui::TextUnformatted(fitted(where, right - at.x - gap).c_str());
+  text_item(fitted(where, right - at.x - gap));
   ImGui::PopStyleColor();
   note_item(ui, "status/facts");
   if (ui.session.jobs.pending() > 0) explain("Shift+Esc stops what is being computed");
@@ -117,7 +117,7 @@ void draw_status_line(Ui& ui) {
   ImGui::SetCursorScreenPos(ImVec2(left, at.y));
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, message.kind == MessageKind::Problem ? ui.skin.problem : ui.skin.text);
-  ImGui::TextUnformatted(fitted(message.text, std::max(end - gap - left, 1.0F)).c_str());
+  text_item(fitted(message.text, std::max(end - gap - left, 1.0F)));
   ImGui::PopStyleColor();
   note_item(ui, "status/message");
   explain(message.text);

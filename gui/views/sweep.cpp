@@ -119,7 +119,7 @@ void draw_headline(const SweepModel& model, const SweepScene& scene) {
   if (scene.front_size() > 0)
     text += fmt::format(", {} on the Pareto front", study::count_text(scene.front_size()));
   ImGui::SameLine();
-  ImGui::TextUnformatted(text.c_str());
+  text_item(text);
   explain(model.file());
 }
 
@@ -204,11 +204,15 @@ void draw_marked(Ui& ui, const SweepScene& scene, const Plot& plot, std::optiona
   ImGui::GetWindowDrawList()->AddCircle(at, 9 * ui.skin.scale, ui.skin.accent, 18, 2 * ui.skin.scale);
 }
 
-/// Hover shows a point's values, a click opens it.
-void take_pointer(SweepModel& model, Ui& ui, std::optional<sweep::Row> row) {
+/// Resting on a point shows its values, a click opens it.
+void take_pointer(SweepModel& model, Ui& ui, const Plot& plot, std::optional<sweep::Row> row) {
   model.hover(row);
   if (!row) return;
-  ImGui::SetTooltip("%s\nClick: open it as a run", model.scene()->point_text(*row).c_str());
+  const SweepDot dot = model.scene()->dot(*row);
+  const ImVec2 at = plot.point(static_cast<double>(dot.x), static_cast<double>(dot.y));
+  const float r = 9 * ui.skin.scale;
+  explain_place(ImVec2(at.x - r, at.y - r), ImVec2(at.x + r, at.y + r),
+                model.scene()->point_text(*row) + "\nClick: open it as a run");
   if (ImGui::IsMouseReleased(ImGuiMouseButton_Left)) model.open_row(ui.session, *row);
 }
 
@@ -243,7 +247,7 @@ void draw_scatter(Ui& ui, SweepModel& model, const SweepScene& scene) {
   if (!hovered) return model.hover(std::nullopt);
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const double reach = 9 * static_cast<double>(ui.skin.scale);
-  take_pointer(model, ui,
+  take_pointer(model, ui, plot,
                scene.hit(static_cast<double>((mouse.x - plot.at.x) / plot.size.x),
                          static_cast<double>(1 - (mouse.y - plot.at.y) / plot.size.y),
                          reach / static_cast<double>(plot.size.x), reach / static_cast<double>(plot.size.y)));

@@ -86,7 +86,7 @@ void tour(Ui& ui) {
                                       ImGuiWindowFlags_NoFocusOnAppearing;
   ImGui::Begin("tour", nullptr, kFlags);
   ImGui::PushFont(ui.skin.strong);
-  ImGui::TextUnformatted(hint.title);
+  text_item(hint.title);
   ImGui::PopFont();
   note_item(ui, "tour/title");
   wrapped_text(hint.text);

@@ -230,7 +230,7 @@ TEST_CASE("a hanging run shows who waits for whom", "[chart]") {
   CHECK(chart.list.arrows[0].x0 == kX + 100 + 10);
   CHECK(chart.list.arrows[0].x1 == kX + 22);
   REQUIRE(chart.list.front_labels.size() == 2);
-  CHECK(chart.list.text_of(chart.list.front_labels[0]) == "stands at 0B0, waits for 1B0 of rank 1");
+  CHECK(chart.list.text_of(chart.list.front_labels[0]) == "blocked at 0B0, waits for 1B0 of rank 1");
   // Behind the last op that waits, where there is room: rank 0's 0B0, 0F1 and 0B1 end at 1 + 2 + 1 + 2 = 6.
   CHECK(chart.list.front_labels[0].x >= kX + 600);
   // What did not run stands behind: 0B0 from 1 to 3, 1F1 from 0 to 1.

@@ -43,8 +43,8 @@ TEST_CASE("a schedule that hangs: who waits for whom, the steps before, and what
   REQUIRE(report.problems.size() == 1);
   CHECK(report.problems[0].code == "hang");
   REQUIRE(report.waits.size() == 2);
-  CHECK(report.waits[0] == "rank 0 stands at 0B0 and waits for 1B0 of rank 1, which");
-  CHECK(report.waits[1] == "rank 1 stands at 1F1 and waits for 0F1 of rank 0: the cycle closes");
+  CHECK(report.waits[0] == "rank 0 is blocked at 0B0 and waits for 1B0 of rank 1, which");
+  CHECK(report.waits[1] == "rank 1 is blocked at 1F1 and waits for 0F1 of rank 0: the cycle closes");
   CHECK(report.cycle == std::vector<Rank>{Rank(0), Rank(1)});
   REQUIRE(report.grid);
   CHECK(report.grid->cells.back() == std::vector<std::string>{"0B0", "1F1"});

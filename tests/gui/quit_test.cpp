@@ -32,7 +32,7 @@ void edit(Session& session, const std::string& file) {
   settle(session);
   run_command(session, "move-op", "1/1F1 2");
   settle(session);
-  REQUIRE(session.part<ScheduleEditor>().unsaved());
+  REQUIRE(session.part<ScheduleEditor>().unsaved(session).size() == 1);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("an order in no file is asked about, and staying loses nothing") {
   CHECK(question.path == folder / "order-edited.csv");
   question.stay();
   CHECK_FALSE(session.quit);
-  CHECK(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
   // An order that was taken back is none that could be lost.
   run_command(session, "undo");
   settle(session);
@@ -101,7 +101,7 @@ TEST_CASE("discarding the order quits, and no workspace keeps it") {
   run_command(session, "quit");
   run_command(session, "quit-discarding");
   CHECK(session.quit);
-  CHECK_FALSE(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).empty());
   session.part<Workspaces>().flush(session);
   CHECK(io::read_file(folder / "last.pipeloom").find("edits") == std::string::npos);
 }
@@ -112,16 +112,16 @@ TEST_CASE("an order that was saved is asked about again only once it has changed
   edit(session, folder / "order.csv");
   run_command(session, "save-schedule", folder / "mine.json");
   settle(session);
-  CHECK_FALSE(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).empty());
   CHECK(session.part<ScheduleEditor>().saved_to(folder / "mine.json"));
   // Editing ends and goes on.
   run_command(session, "edit-mode");
-  CHECK_FALSE(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).empty());
   run_command(session, "move-op", "0/0F1 2");
   settle(session);
-  CHECK(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
   run_command(session, "edit-mode");
-  CHECK(session.part<ScheduleEditor>().unsaved());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
   run_command(session, "quit");
   CHECK_FALSE(session.quit);
 }

@@ -60,6 +60,15 @@ TEST_CASE("a duration that is left out is at its default, or follows from the ot
   CHECK(without_key(split, "ranks").size() == split.size() - 1);
 }
 
+TEST_CASE("fields of a configuration that is not on screen show the durations that would hold") {
+  CHECK(default_cost(kPlain, "costs.forward") == "1");
+  CHECK(default_cost(kPlain, "costs.backward") == "2");
+  CHECK(default_cost(kPlain, "ranks").empty());
+  Assignments given = kPlain;
+  given["costs.forward"] = "3";
+  CHECK(default_cost(given, "costs.backward").empty());
+}
+
 TEST_CASE("every ready configuration takes a first edit of any duration that has a field") {
   const std::vector<std::string>& names = preset_names();
   REQUIRE(names.size() > 5);

@@ -1,6 +1,7 @@
 #include "gui/model/answer/snapshots.hpp"
 
 #include "gui/model/chart/chart_words.hpp"
+#include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/part_state.hpp"
 #include "support/catch.hpp"
@@ -113,6 +114,73 @@ TEST_CASE("a snapshot that was closed on the chart is still there to be restored
   CHECK(session.runs.size() == 1);
   CHECK(snapshots.all().empty());
   CHECK(session.runs.front().title() == session.runs.front().run->title);
+}
+
+namespace {
+
+/// The queue of rank 3 of the run under edit.
+std::string live_queue(const Session& session) {
+  for (const OpenRun& open : session.runs)
+    if (open.live) return queue_line(open.run->schedule->queue(Rank(3)));
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("other parameters keep an edited order below, and undo brings it back with its steps") {
+  Session session;
+  start(session);
+  (void)session.part<ScheduleEditor>();
+  const std::string before = live_queue(session);
+  REQUIRE(before.starts_with("3F0 3B0 3F1"));
+  run_command(session, "move-op", "3/3F1 1");
+  settle(session);
+  const std::string edited = live_queue(session);
+  REQUIRE(edited.starts_with("3F0 3F1 3B0"));
+  run_command(session, "set", "costs.forward 1.5");
+  settle(session);
+  // The run of the parameters has the schedule's own order, and the edited one is a snapshot.
+  CHECK(live_queue(session) == before);
+  REQUIRE(session.part<Snapshots>().all().size() == 1);
+  CHECK(session.part<Snapshots>().all().front().name == "1f1b (edited)");
+  REQUIRE(session.runs.size() == 2);
+  CHECK(queue_line(session.runs[1].run->schedule->queue(Rank(3))) == edited);
+  CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
+  run_command(session, "undo");
+  settle(session);
+  CHECK(live_queue(session) == edited);
+  CHECK(session.runs.size() == 1);
+  CHECK(session.part<Snapshots>().all().empty());
+  CHECK(session.part<ConfigModel>().value("costs.forward").empty());
+  // Redo and undo once more: the same.
+  run_command(session, "redo");
+  settle(session);
+  CHECK(live_queue(session) == before);
+  CHECK(session.runs.size() == 2);
+  run_command(session, "undo");
+  settle(session);
+  CHECK(live_queue(session) == edited);
+  run_command(session, "undo");
+  settle(session);
+  CHECK(live_queue(session) == before);
+  CHECK(session.part<ScheduleEditor>().unsaved(session).empty());
+}
+
+TEST_CASE("an edited run that is closed comes back with its edits") {
+  Session session;
+  start(session);
+  (void)session.part<ScheduleEditor>();
+  run_command(session, "move-op", "3/3F1 1");
+  settle(session);
+  const std::string edited = live_queue(session);
+  run_command(session, "close-run");
+  settle(session);
+  CHECK(session.runs.empty());
+  CHECK(session.part<ScheduleEditor>().unsaved(session).empty());
+  run_command(session, "undo");
+  settle(session);
+  CHECK(live_queue(session) == edited);
+  CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
 }
 
 TEST_CASE("the state lists snapshots") {

@@ -280,16 +280,16 @@ TEST_CASE("an order that was edited by hand comes back with its run and its view
     settle(session);
     run_command(session, "edit-mode");  // off: the edited run stays
     run_command(session, "zoom-to", "1 4");
-    CHECK(session.part<ScheduleEditor>().unsaved());
-    REQUIRE(session.part<ScheduleEditor>().edited());
-    order = queue_line(session.part<ScheduleEditor>().edited()->queues.at(1));
+    CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 1);
+    REQUIRE(session.part<ScheduleEditor>().edited().size() == 1);
+    order = queue_line(session.part<ScheduleEditor>().edited().front().queues.at(1));
     CHECK(order == "1F0 1B0 1F1 1B1");
     session.part<Workspaces>().flush(session);
     const Workspace kept = read_workspace(io::read_file(last), last);
     CHECK(kept.files == std::vector<std::string>{folder / "order.csv"});
-    CHECK(kept.edits.of == RunName{"file", folder / "order.csv"});
-    CHECK(kept.edits.queues == std::map<int, std::string>{{1, order}});
-    CHECK(read_workspace(workspace_text(kept, last), last).edits.queues == kept.edits.queues);
+    CHECK(kept.edits.front().of == RunName{"file", folder / "order.csv"});
+    CHECK(kept.edits.front().queues == std::map<int, std::string>{{1, order}});
+    CHECK(read_workspace(workspace_text(kept, last), last).edits.front().queues == kept.edits.front().queues);
   }
   Session session;
   start_features(session);
@@ -299,17 +299,91 @@ TEST_CASE("an order that was edited by hand comes back with its run and its view
   settle(session);
   CHECK(session.message.kind == MessageKind::Note);
   const auto edited = session.part<ScheduleEditor>().edited();
-  REQUIRE(edited);
-  CHECK(edited->origin->file == folder / "order.csv");
-  CHECK(queue_line(edited->queues.at(1)) == order);
-  REQUIRE(session.find_run(edited->run) != nullptr);
-  CHECK(session.find_run(edited->run)->title() == "order.csv (edited)");
+  REQUIRE(edited.size() == 1);
+  CHECK(edited.front().origin->file == folder / "order.csv");
+  CHECK(queue_line(edited.front().queues.at(1)) == order);
+  REQUIRE(session.find_run(edited.front().run) != nullptr);
+  CHECK(session.find_run(edited.front().run)->title() == "order.csv (edited)");
   CHECK(session.view.range.start == Approx(1 * static_cast<double>(kOne)));
   CHECK(session.view.range.end == Approx(4 * static_cast<double>(kOne)));
   // Undo leads to the file's own order.
   run_command(session, "undo");
   settle(session);
-  CHECK_FALSE(session.part<ScheduleEditor>().edited());
+  CHECK(session.part<ScheduleEditor>().edited().empty());
+}
+
+TEST_CASE("the edited orders of several runs come back") {
+  const test::Folder folder("edited");
+  const std::string last = folder / "state/last.pipeloom";
+  put(folder / "a.csv", "0F0,0F1,,0B0,0B1\n,1F0,1F1,1B0,1B1\n");
+  put(folder / "b.csv", "0F0,0F1,0F2,,0B0,0B1,0B2\n,1F0,1F1,1F2,1B0,1B1,1B2\n");
+  const auto orders = [](const Session& session, const ScheduleEditor& editor) {
+    std::map<std::string, std::string> out;
+    for (const EditedOrder& each : editor.edited()) {
+      REQUIRE(session.find_run(each.run) != nullptr);
+      out[std::filesystem::path(each.origin->file).filename().string()] =
+          queue_line(each.queues.begin()->second);
+    }
+    return out;
+  };
+  const std::map<std::string, std::string> wanted = {{"a.csv", "1F0 1B0 1F1 1B1"},
+                                                     {"b.csv", "1F0 1B0 1F1 1F2 1B1 1B2"}};
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "open", folder / "a.csv");
+    settle(session);
+    run_command(session, "move-op", "1/1F1 2");
+    settle(session);
+    run_command(session, "open-below", folder / "b.csv");
+    settle(session);
+    session.active = session.runs.size() - 1;
+    run_command(session, "move-op", "1/1B0 1");
+    settle(session);
+    CHECK(orders(session, session.part<ScheduleEditor>()) == wanted);
+    CHECK(session.part<ScheduleEditor>().unsaved(session).size() == 2);
+    session.part<Workspaces>().flush(session);
+    CHECK(read_workspace(io::read_file(last), last).edits.size() == 2);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.message.kind == MessageKind::Note);
+  CHECK(orders(session, session.part<ScheduleEditor>()) == wanted);
+}
+
+TEST_CASE("an order that other parameters took the place of comes back as a snapshot") {
+  const test::Folder folder("set-aside");
+  const std::string last = folder / "state/last.pipeloom";
+  {
+    Session session;
+    start_features(session);
+    session.part<Workspaces>().keep_last(last);
+    (void)session.part<ConfigModel>();
+    settle(session);
+    run_command(session, "move-op", "3/3F1 1");
+    settle(session);
+    run_command(session, "set", "costs.forward 1.5");
+    settle(session);
+    session.part<Workspaces>().flush(session);
+  }
+  Session session;
+  start_features(session);
+  session.part<Workspaces>().keep_last(last);
+  settle(session);
+  run_command(session, "reopen-last");
+  settle(session);
+  CHECK(session.part<ConfigModel>().value("costs.forward") == "1.5");
+  REQUIRE(session.part<Snapshots>().all().size() == 1);
+  const Snapshot& kept = session.part<Snapshots>().all().front();
+  CHECK(kept.name == "1f1b (edited)");
+  CHECK(queue_line(kept.run->schedule->queue(Rank(3))).starts_with("3F0 3F1 3B0"));
 }
 
 TEST_CASE("a file that was opened is kept for the next session without an edit") {

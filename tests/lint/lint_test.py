@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import counted_names
+import drawn_texts
 import equal_names
 import include_direction
 import message_text
@@ -181,6 +182,24 @@ class MessageText(unittest.TestCase):
         code = 'std::cerr << name;\n// std::cout << "a comment"\nstd::cout.flush();\nfmt::print("{}", name);\n'
         self.assertEqual(message_text.direct_writes("cli/a.cpp", code), [0, code.index("fmt::print")])
         self.assertEqual(message_text.direct_writes("cli/console.cpp", code), [])
+
+
+class DrawnTexts(unittest.TestCase):
+    def expect(self, text, *lines):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "gui").mkdir()
+            (root / "gui/a.cpp").write_text(text)
+            (root / "gui/texts.cpp").write_text("draw.AddText(at);\n")
+            found = drawn_texts.violations(root)
+        self.assertEqual([line.split(":")[1] for line in found], [str(line) for line in lines], found)
+
+    def test_texts_that_are_noted_pass(self):
+        self.expect('text_item("a");\nImGui::Selectable("##row", false);\n// ImGui::Text("a")\nImGui::BeginMenuBar();\n')
+
+    def test_bare_texts_are_found(self):
+        self.expect('ImGui::Text("a");\n\nImGui::TextUnformatted(a);\nImGui::SetTooltip("a");\n', 1, 3, 4)
+        self.expect('list->AddText(at, ink, "a");\nImGui::Selectable(name, false);\n', 1, 2)
 
 
 class TextRules(unittest.TestCase):

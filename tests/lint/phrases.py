@@ -26,7 +26,7 @@ MOST = [
     ("nobody", r"\b[Nn]obody\b", 27, "the subject, or 'no caller', 'no rank'"),
     ("whoever", r"\b[Ww]hoever\b", 10, "'the caller', 'the reader', 'a user who'"),
     ("come to", r"\bcomes? to\b", 9, "'is', 'gives', 'reaches'"),
-    ("stand", r"\bstands?\b", 128, "'is', 'waits', 'has'"),
+    ("stand", r"\bstands?\b", 127, "'is', 'waits', 'has'"),
     ("behind", r"\bbehind\b", 125, "'after' in time, 'later in the queue'"),
     ("besides", r"\b[Bb]esides\b", 19, "'and', 'also', 'other than'"),
     ("so many", r"\bso many\b", 31, "'that number of', or name the number"),

@@ -7,6 +7,7 @@
 #include <set>
 
 #include <pipeloom/error.hpp>
+#include "gui/model/edit/schedule_editor.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/memory.hpp"
 #include "study/run/assignments.hpp"
@@ -88,11 +89,11 @@ Snapshot& Snapshots::find(std::string_view name) {
 }
 
 /// A title that tells it from earlier snapshots; a number follows where another one has the same title.
-std::string Snapshots::fresh_name(const Assignments& config) const {
+std::string Snapshots::fresh_name(const Assignments& config, std::string_view after) const {
   std::vector<Assignments> configs;
   for (const Snapshot& each : all_) configs.push_back(each.config);
   configs.push_back(config);
-  const std::string title = distinct_titles(configs).back();
+  const std::string title = distinct_titles(configs).back().append(after);
   const auto taken = [this](const std::string& name) {
     return std::ranges::any_of(all_, [&](const Snapshot& each) { return each.name == name; });
   };
@@ -163,6 +164,38 @@ void Snapshots::remove(Session& session, std::string_view name) {
   ++changes_;
 }
 
+/// Keeps the edited runs that other parameters have taken the place of, as long as no undo has brought them back.
+void Snapshots::keep_edited(Session& session) {
+  auto& editor = session.part<ScheduleEditor>();
+  const std::size_t before = all_.size();
+  std::erase_if(all_, [&](const Snapshot& each) {
+    const OpenRun* open = session.find_run(each.run->id);
+    return each.set_aside && open != nullptr && open->live && !editor.is_set_aside(each.run->id);
+  });
+  if (all_.size() != before) ++changes_;
+  for (SetAside& each : editor.take_set_aside()) {
+    const std::string name = fresh_name(each.parameters, " (edited)");
+    put({name, each.run, std::move(each.parameters), true, 0, true});
+    session.say(
+        fmt::format("the edited order is kept below as '{}'; Ctrl+Z brings it back", shortened(name, 80)));
+  }
+}
+
+/// A snapshot whose run is edited by hand is that run from then on.
+void Snapshots::follow_edits(Session& session) {
+  const std::vector<EditedOrder> edited = session.part<ScheduleEditor>().edited();
+  for (Snapshot& snapshot : all_) {
+    if (session.find_run(snapshot.run->id) != nullptr) continue;
+    const std::uint64_t from = snapshot.edited_from == 0 ? snapshot.run->id : snapshot.edited_from;
+    const auto order =
+        std::ranges::find_if(edited, [&](const EditedOrder& each) { return each.origin->id == from; });
+    const OpenRun* open = session.find_run(order == edited.end() ? from : order->run);
+    if (open == nullptr || open->live) continue;
+    snapshot.run = open->run;
+    snapshot.edited_from = order == edited.end() ? 0 : from;
+  }
+}
+
 /// A run that was closed on the chart is not shown any more; one that the run under edit no longer is comes below it.
 void Snapshots::stack(Session& session) {
   for (Snapshot& snapshot : all_) {
@@ -201,8 +234,10 @@ void Snapshots::name_runs(Session& session) {
 }
 
 bool Snapshots::update(Session& session) {
+  keep_edited(session);
   if (all_.empty() && titled_changes_ == 0) return false;
   const std::size_t before = session.runs.size();
+  follow_edits(session);
   stack(session);
   name_runs(session);
   return session.runs.size() != before;

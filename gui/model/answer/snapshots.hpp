@@ -1,7 +1,8 @@
 #pragma once
 
 // Runs that the user keeps as they are, so that later runs are compared with them. A snapshot is a run and the configuration that made
-// it. It is on the chart once the run under edit is another; changing a parameter never moves it.
+// it. It is on the chart once the run under edit is another; changing a parameter never moves it. A run that was edited by hand becomes one
+// where other parameters would take its place.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,9 @@ struct Snapshot {
   std::string name;
   RunPtr run;
   Assignments config;
-  bool shown = true;  ///< on the chart, where it differs from the run under edit
+  bool shown = true;              ///< on the chart, where it differs from the run under edit
+  std::uint64_t edited_from = 0;  ///< RunModel::id from before edits by hand; 0 if it was not edited
+  bool set_aside = false;         ///< it was the run under edit, until the parameters changed
 };
 
 /// Titles of several configurations that tell them apart: the schedule, and the keys in which they differ.
@@ -50,7 +53,9 @@ class Snapshots : public Part {
 
  private:
   [[nodiscard]] Snapshot& find(std::string_view name);
-  [[nodiscard]] std::string fresh_name(const Assignments& config) const;
+  [[nodiscard]] std::string fresh_name(const Assignments& config, std::string_view after = {}) const;
+  void keep_edited(Session& session);
+  void follow_edits(Session& session);
   void stack(Session& session);
   void name_runs(Session& session);
 

@@ -9,6 +9,7 @@
 
 #include <pipeloom/metrics.hpp>
 #include <pipeloom/schedule.hpp>
+#include "gui/model/session/thin_spaces.hpp"
 #include "sim/kinds.hpp"
 #include "sim/memory.hpp"
 #include "study/text/numbers.hpp"
@@ -53,7 +54,7 @@ std::string duration_text(TickSum ticks, TimeUnit unit) {
   const auto value = static_cast<double>(ticks);
   if (unit == TimeUnit::Unit) {
     const std::string number = short_number(value / static_cast<double>(ticks_per(unit)));
-    return number + (number == "1" ? " unit" : " units");
+    return with_thin_spaces(number) + (number == "1" ? " unit" : " units");
   }
   const auto* const fits = std::find_if(kSeconds.begin(), kSeconds.end() - 1,
                                         [&](const Unit& one) { return std::abs(value) >= one.ticks; });
@@ -142,6 +143,7 @@ std::vector<BadgePart> badge_parts(const RunModel& run, const RunModel* baseline
     add_peak(out, run, other);
   }
   if (baseline != nullptr && baseline->id == run.id) out.push_back({" baseline", BadgePart::Tone::Quiet, 0});
+  for (BadgePart& part : out) part.text = with_thin_spaces(part.text);
   return out;
 }
 

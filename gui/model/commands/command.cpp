@@ -10,6 +10,7 @@
 #include "gui/model/chart/navigation.hpp"
 #include "gui/model/chart/roots.hpp"
 #include "gui/model/chart/select.hpp"
+#include "gui/model/commands/search_box.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/files/file_dialog.hpp"

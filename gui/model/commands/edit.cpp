@@ -121,11 +121,11 @@ void save_schedule(Session& session, std::string_view text) {
   const RunModel* run = session.active_run();
   if (run == nullptr)
     throw InputError(Where{"save-schedule"}, "nothing is open; there is no schedule to save");
-  const auto& editor = session.part<ScheduleEditor>();
+  auto& editor = session.part<ScheduleEditor>();
   const QueueSnapshot queues = editor.editing() && editor.shown() == run->id
                                    ? editor.queues().snapshot()
                                    : QueueSnapshot{whole_schedule(*run), {}};
-  const std::uint64_t revision = editor.edited_run() == run->id ? editor.revision() : editor.saved_revision();
+  const std::uint64_t revision = editor.revision_of(run->id);
   session.jobs.submit("save schedule",
                       [&session, path, overwrite, queues, revision](const Cancelled&) -> Jobs::Finish {
                         std::string problem;

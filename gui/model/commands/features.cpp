@@ -7,6 +7,7 @@
 #include "gui/model/answer/sensitivity.hpp"
 #include "gui/model/answer/snapshots.hpp"
 #include "gui/model/chart/roots.hpp"
+#include "gui/model/commands/search_box.hpp"
 #include "gui/model/edit/config_model.hpp"
 #include "gui/model/edit/schedule_editor.hpp"
 #include "gui/model/edit/what_if.hpp"
@@ -50,6 +51,7 @@ void start_features(Session& session) {
   (void)session.part<FileDialog>();
   (void)session.part<PreferencesStore>();
   (void)session.part<Workspaces>();
+  session.part<PaletteModel>().finders = {find_op_entries, find_field_entries};
   session.argument_words["PRESET"] = preset_names();
   session.part<FileOpener>().on_workspace = [](Session& where, const std::string& path,
                                                const std::string& text) {

@@ -81,7 +81,7 @@ void export_(Session& session, std::string_view text) {
 
 void export_dialog(Session& session, std::string_view) {
   (void)require_active(session, "export-dialog");
-  session.part<ExportPart>().dialog_open = true;
+  session.part<ExportPart>().show(session);
 }
 
 void copy_rows(Session& session, std::string_view) {

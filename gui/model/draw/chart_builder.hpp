@@ -143,6 +143,9 @@ class ChartListBuilder {
   void add_marks();
   void add_pointer();
   void add_cursor();
+  [[nodiscard]] std::string cursor_text() const;
+  /// The box of the time cursor's time; no value if it is out of sight.
+  [[nodiscard]] std::optional<Box> cursor_pill() const;
 
   // chart_maps.cpp
   void add_minimap();
@@ -163,6 +166,7 @@ class ChartListBuilder {
   bool label_inside(const Box& box, std::string_view text, Rgba colour);
 
   Session& session_;
+  std::vector<Box> on_ruler_;  ///< of texts at the top of the ruler
   ChartPart& part_;
   const ChartLayout& layout_;
   const ChartFonts& fonts_;

@@ -12,6 +12,7 @@
 #include "gui/model/draw/chart_builder.hpp"
 #include "gui/model/draw/icons.hpp"
 #include "gui/model/edit/chart_pointer.hpp"
+#include "gui/model/session/thin_spaces.hpp"
 #include "sim/draw/axis.hpp"
 #include "sim/draw/tokens.hpp"
 #include "sim/draw/words.hpp"
@@ -168,9 +169,10 @@ void ChartListBuilder::add_axis(const Box& ruler, TimeUnit unit, const std::vect
     if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
     quad(list_.ground, {x, ruler.y1 - 4 * scale_, x + 1, ruler.y1}, ink_.grid);
     for (const Strip& strip : through) quad(list_.ground, {x, strip.y, x + 1, strip.bottom()}, ink_.grid);
-    const double width = font.width(tick.label);
+    const std::string text = with_thin_spaces(tick.label);
+    const double width = font.width(text);
     const double left = std::clamp(x - width / 2, ruler.x0, std::max(ruler.x0, ruler.x1 - width));
-    label(list_.labels, left, y, tick.label, ink_.muted);
+    label(list_.labels, left, y, text, ink_.muted);
   }
   const std::string title = draw::axis_title(axis.unit);
   const std::size_t from = title.find('(') + 1;
@@ -355,6 +357,11 @@ void ChartListBuilder::add_folded_name(const ChartRow& row) {
 
 void ChartListBuilder::add_headers() {
   const std::optional<Hit>& hit = session_.part<PointerPart>().hit;
+  std::vector<double> pinned;  // tops of their names: low rows have no room for each
+  const auto has_room = [&](double y) {
+    return std::ranges::none_of(pinned,
+                                [&](double other) { return std::abs(other - y) < fonts_.small.height; });
+  };
   for (const ChartRow& row : layout_.rows) {
     if (!layout_.is_visible(row)) continue;
     const Strip& work = row.lane(ChartLane::Work);
@@ -369,7 +376,8 @@ void ChartListBuilder::add_headers() {
     const double top = row.pinned ? layout_.plot.y0 : layout_.body.y;
     const bool inside =
         y >= top - fonts_.small.height / 2 && y + fonts_.small.height <= layout_.plot.y1 + 3 * scale_;
-    if (inside && (place_of(row) % every == 0 || row.pinned)) {
+    if (inside && (row.pinned ? has_room(y) : place_of(row) % every == 0)) {
+      if (row.pinned) pinned.push_back(y);
       const bool several = layout_.blocks.size() > 1 && row.pinned;
       const std::string name = several ? fmt::format("{} ({})", draw::rank_label(row.rank), row.block + 1)
                                        : draw::rank_label(row.rank);

@@ -188,7 +188,7 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
   if (!layout_.is_visible(*row) || clip.empty() || x < clip.x0 || x >= clip.x1) return;
   quad(list_.quads, {x, clip.y0, std::min(x + 3 * scale_, clip.x1), clip.y1}, colour);
   if (clip.height() + 2 * scale_ < fonts_.small.height) return;
-  const std::string text = fmt::format("stands at {}, waits for {} of rank {}",
+  const std::string text = fmt::format("blocked at {}, waits for {} of rank {}",
                                        to_text(run.whole->ops()[node.at].with_joined(false)),
                                        to_text(node.needs), node.on.value());
   const double width = fonts_.small.width(text) + step;
@@ -204,6 +204,7 @@ void ChartListBuilder::add_wait(const RunModel& run, const WaitNode<Op>& node, b
 }
 
 void ChartListBuilder::add_range() {
+  if (const auto pill = cursor_pill()) on_ruler_.push_back(*pill);
   const Box& plot = layout_.plot;
   const auto shade = [&](double from, double to, Rgba fill, Rgba edge) {
     const double x0 = layout_.x_of(from);
@@ -223,9 +224,13 @@ void ChartListBuilder::add_range() {
   const double width = fonts_.small.width(text);
   const double middle = (clamp_x(layout_.x_of(start)) + clamp_x(layout_.x_of(end)) - width) / 2;
   if (layout_.x_of(end) <= plot.x0 || layout_.x_of(start) >= plot.x1) return;
-  const double x = std::clamp(middle, plot.x0, std::max(plot.x0, plot.x1 - width));
-  const double y = layout_.ruler.y0 + 1;
   const double pad = 4 * scale_;
+  double x = std::clamp(middle, plot.x0, std::max(plot.x0, plot.x1 - width));
+  // Beside the time cursor, whose time is over the ruler too.
+  if (const auto pill = cursor_pill(); pill && x - pad < pill->x1 && x + width + pad > pill->x0)
+    x = pill->x1 + width + 2 * pad <= plot.x1 ? pill->x1 + pad : pill->x0 - width - pad;
+  const double y = layout_.ruler.y0 + 1;
+  on_ruler_.push_back({x - pad, y, x + width + pad, y + fonts_.small.height + 1});
   quad(list_.front, {x - pad, y, x + width + pad, y + fonts_.small.height + 1}, ink_.accent);
   label(list_.front_labels, x, y, text, ink_.background);
 }
@@ -237,10 +242,20 @@ void ChartListBuilder::add_marks() {
     if (x < layout_.plot.x0 || x >= layout_.plot.x1) continue;
     const Rgba colour = mark.persistent ? ink_.accent : ink_.muted;
     quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, colour);
-    const double y = layout_.ruler.y0 + 1;
     const double width = mark.note.empty() ? 3 * scale_ : fonts_.small.width(mark.note) + 2 * pad;
-    quad(list_.front, {x, y, std::min(x + width, layout_.plot.x1), y + fonts_.small.height + 1}, colour);
-    if (!mark.note.empty()) label(list_.front_labels, x + pad, y, mark.note, ink_.background);
+    const double height = fonts_.small.height + 1;
+    Box box{x, layout_.ruler.y0 + 1, std::min(x + width, layout_.plot.x1), layout_.ruler.y0 + 1 + height};
+    const auto covers = [&](const Box& other) {
+      return other.x0 < box.x1 && box.x0 < other.x1 && other.y0 < box.y1 && box.y0 < other.y1;
+    };
+    // Below the texts that are there; where they are many, the list of marks has the note.
+    constexpr int kMostLines = 4;
+    for (int line = 1; line < kMostLines && std::ranges::any_of(on_ruler_, covers); ++line)
+      box = {box.x0, box.y1, box.x1, box.y1 + height};
+    if (std::ranges::any_of(on_ruler_, covers)) continue;
+    on_ruler_.push_back(box);
+    quad(list_.front, box, colour);
+    if (!mark.note.empty()) label(list_.front_labels, x + pad, box.y0, mark.note, ink_.background);
   }
 }
 
@@ -256,20 +271,29 @@ void ChartListBuilder::add_pointer() {
        (ink_.text & 0x00FFFFFFU) | 0x60000000U);
 }
 
-/// The time cursor, with its time on the ruler.
-void ChartListBuilder::add_cursor() {
-  const RunModel* run = session_.active_run();
-  if (!part_.cursor || run == nullptr) return;
+std::string ChartListBuilder::cursor_text() const {
+  return duration_text(nearest_tick(*part_.cursor), session_.active_run()->timeline.unit);
+}
+
+std::optional<Box> ChartListBuilder::cursor_pill() const {
+  if (!part_.cursor || session_.active_run() == nullptr) return std::nullopt;
   const double x = std::round(layout_.x_of(*part_.cursor));
-  if (x < layout_.plot.x0 || x >= layout_.plot.x1) return;
-  quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, ink_.accent);
-  const std::string text = duration_text(nearest_tick(*part_.cursor), run->timeline.unit);
-  const double width = fonts_.small.width(text) + 14 * scale_;
+  if (x < layout_.plot.x0 || x >= layout_.plot.x1) return std::nullopt;
+  const double width = fonts_.small.width(cursor_text()) + 14 * scale_;
   const double left =
       std::clamp(x - width / 2, layout_.plot.x0, std::max(layout_.plot.x1 - width, layout_.plot.x0));
   const double y = layout_.ruler.y0 + 1;
-  quad(list_.pills, {left, y, left + width, y + fonts_.small.height + 3 * scale_}, ink_.accent);
-  label(list_.front_labels, left + 7 * scale_, y + 1.5 * scale_, text, ink_.background);
+  return Box{left, y, left + width, y + fonts_.small.height + 3 * scale_};
+}
+
+/// The time cursor, with its time on the ruler.
+void ChartListBuilder::add_cursor() {
+  const std::optional<Box> pill = cursor_pill();
+  if (!pill) return;
+  const double x = std::round(layout_.x_of(*part_.cursor));
+  quad(list_.front, {x, layout_.ruler.y0, x + 1, layout_.foot()}, ink_.accent);
+  quad(list_.pills, *pill, ink_.accent);
+  label(list_.front_labels, pill->x0 + 7 * scale_, pill->y0 + 1.5 * scale_, cursor_text(), ink_.background);
 }
 
 }  // namespace pipeloom::gui

@@ -271,7 +271,19 @@ void ConfigModel::step(Session& session, std::vector<Assignments>& from, std::ve
   to.push_back(std::exchange(now_, std::move(from.back())));
   from.pop_back();
   gesture_.clear();
-  simulate(session);
+  if (!take_edits_back(session)) simulate(session);
+}
+
+/// Steps lead to parameters that had a run with edits of its own: that run is there again, and nothing is simulated.
+bool ConfigModel::take_edits_back(Session& session) {
+  if (!session.part<ScheduleEditor>().take_back(session, now_)) return false;
+  session.jobs.cancel("simulate");
+  on_screen_ = now_;
+  shown_revision_ = ++revision_;
+  problem_.clear();
+  fixes_.clear();
+  refusals_.clear();
+  return true;
 }
 
 void ConfigModel::undo(Session& session) {
@@ -370,6 +382,8 @@ void ConfigModel::finish(Session& session, std::uint64_t revision, RunPtr run, s
   else if (!before.empty() && session.message.text == before)
     session.say("");
   if (!run) return;
+  session.part<ScheduleEditor>().set_aside(session, on_screen_);
+  on_screen_ = now_;
   shown_run_ = run->id;
   session.show_live(std::move(run));
 }
@@ -399,7 +413,7 @@ std::string window_title(Session& session) {
   if (session.active >= session.runs.size()) return "Pipeloom";
   const OpenRun& run = session.runs[session.active];
   const auto& editor = session.part<ScheduleEditor>();
-  const bool edited = editor.unsaved() && editor.edited_run() == run.run->id;
+  const bool edited = editor.is_unsaved(session, run.run->id);
   const bool unsaved = edited || (run.live && session.part<ConfigModel>().unsaved());
   return fmt::format("{}{} - Pipeloom", unsaved ? "* " : "", run.title());
 }

@@ -147,9 +147,11 @@ class ConfigModel : public Part, public Undoable {
               Growth growth = Growth::WhileQuick);
   void step(Session& session, std::vector<Assignments>& from, std::vector<Assignments>& to);
   void finish(Session& session, std::uint64_t revision, RunPtr run, std::string problem);
+  [[nodiscard]] bool take_edits_back(Session& session);
 
   Assignments now_;
   Assignments saved_;
+  Assignments on_screen_;  // of the live run
   std::vector<Assignments> undo_;
   std::vector<Assignments> redo_;
   std::string gesture_;  // key of the edit that may still grow

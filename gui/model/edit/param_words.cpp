@@ -11,6 +11,8 @@
 
 #include "gui/model/session/command.hpp"
 #include "sim/base/number_text.hpp"
+#include "gui/model/edit/config_model.hpp"
+#include "schedules/generator.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/text_writer.hpp"
@@ -283,6 +285,37 @@ bool is_main(const io::Key& key, KindSet kinds) {
   if (const KindRow* kind = timed_by(key)) return kinds.has(kind->kind);
   const ParamRow* row = row_of(key);
   return row != nullptr && (row->always || has_letter(kinds, row->kind));
+}
+
+const schedules::Generator* generator_of(const std::string& schedule) {
+  for (const schedules::Generator& generator : schedules::all())
+    if (generator.name == schedule) return &generator;
+  try {
+    return schedules::find(schedule).generator;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+namespace {
+
+/// True if the schedule takes this key.
+bool applies(const io::Key& key, const std::string& schedule) {
+  const auto* generator = generator_of(schedule);
+  if (key.option == Option::File) return schedule == io::kCustomSchedule;
+  if (generator == nullptr) return true;
+  const Requirements& takes = generator->requirements;
+  if (key.option) return schedules::takes_option(takes, *key.option);
+  if (key.path == "costs.overlapped") return takes.overlaps;
+  return true;
+}
+
+}  // namespace
+
+bool has_field(const ConfigModel& config, const io::Key& key) {
+  if (key.type == io::KeyType::Object) return false;
+  const bool possible = key.needs.empty() || config.is_set(std::string(key.needs));
+  return config.is_set(std::string(key.path)) || (possible && applies(key, config.value("schedule")));
 }
 
 bool is_told_elsewhere(const io::Key& key) {

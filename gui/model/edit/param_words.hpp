@@ -14,7 +14,13 @@
 #include "gui/model/session/part.hpp"
 #include "sim/io/config/key.hpp"
 
+namespace pipeloom::schedules {
+struct Generator;
+}
+
 namespace pipeloom::gui {
+
+class ConfigModel;
 
 enum class ParamGroup : std::uint8_t { Shape, Costs, Memory, Transfers, Options, Step, Stragglers, Model };
 
@@ -42,6 +48,11 @@ struct Dialects {
 [[nodiscard]] const Dialects* dialects_of(const io::Key& key);
 /// True if the key has a row even where it is not set, with ops of these kinds in the schedule.
 [[nodiscard]] bool is_main(const io::Key& key, KindSet kinds);
+
+/// The generator of a schedule, given by any of its names; null for one of a file.
+[[nodiscard]] const schedules::Generator* generator_of(const std::string& schedule);
+/// True if the key has a field for this configuration: it is set, or the schedule takes it and the keys that it needs are set.
+[[nodiscard]] bool has_field(const ConfigModel& config, const io::Key& key);
 
 /// True if the panel shows the key's value without a row of it: in a group's head, or as the unit of other values.
 [[nodiscard]] bool is_told_elsewhere(const io::Key& key);

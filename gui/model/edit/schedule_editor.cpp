@@ -94,53 +94,74 @@ EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config,
 }
 
 void ScheduleEditor::begin(Session& session) {
-  if (editing()) return;
   const RunModel* run = session.active_run();
   if (run == nullptr)
     throw InputError(Where{"edit"}, "nothing is open; open a schedule or a configuration first");
+  if (editing() && run->id == shown_) return;
   if (run->source == RunSource::TimelineFile)
     throw InputError(Where{"edit"}, fmt::format("the times of {} come from a file and would not follow; "
                                                 "edit a simulated run",
                                                 run->title));
-  // Editing goes on where it ended: an order that was not saved then still is not.
-  const bool goes_on = kept_.run == run->id;
-  const bool saved = !goes_on || !unsaved();
+  end();
+  if (auto kept = kept_.take(run->id)) return resume(session, std::move(*kept));
   config_ = config_of(*run);
   before_ = session.runs[session.active].run;
-  edits_ = std::make_unique<QueueEdits>(whole_schedule(*before_));
+  edits_ = std::make_shared<QueueEdits>(whole_schedule(*before_));
   shown_ = before_->id;
-  origin_ = goes_on ? kept_.origin : before_;
   outcome_ = {++revision_, before_, {}, "", ""};
-  if (saved) saved_revision_ = revision_;
+  begun_ = saved_revision_ = revision_;
 }
 
-std::uint64_t ScheduleEditor::edited_run() const {
-  if (!editing()) return kept_.run;
-  return edits_->num_edits() > 0 || origin_ != before_ ? shown_ : 0;
+/// Editing goes on where it ended: an order that was not saved then still is not.
+void ScheduleEditor::resume(Session& session, EditWork work) {
+  edits_ = std::move(work.edits);
+  before_ = std::move(work.origin);
+  config_ = std::move(work.config);
+  outcome_ = std::move(work.outcome);
+  shown_ = work.run;
+  const bool pending = outcome_.revision != work.revision;
+  outcome_.revision = begun_ = ++revision_;
+  saved_revision_ = work.saved ? revision_ : 0;
+  if (pending) changed(session);
+}
+
+std::uint64_t ScheduleEditor::revision_of(std::uint64_t run) {
+  if (editing() && run == shown_) return revision_;
+  const EditWork* kept = kept_.find(run);
+  return kept == nullptr ? 0 : kept->revision;
 }
 
 void ScheduleEditor::note_saved(std::uint64_t revision, const std::string& path) {
-  saved_revision_ = revision;
   saved_files_.insert(path);
+  if (editing() && revision >= saved_revision_ && revision <= revision_ && revision >= begun_)
+    saved_revision_ = revision;
+  for (EditWork& each : kept_.all())
+    if (each.revision == revision) each.saved = true;
 }
 
-QueueSnapshot ScheduleEditor::edited_queues() const {
-  return editing() ? edits_->snapshot() : kept_.queues;
-}
-
-std::optional<EditedOrder> ScheduleEditor::edited() const {
-  if (edited_run() == 0) return std::nullopt;
-  EditedOrder out{edited_run(), editing() ? origin_ : kept_.origin, {}};
-  const Schedule& base = *whole_schedule(*out.origin);
-  const QueueSnapshot now = edited_queues();
-  const auto same = [](Op x, Op y) {
-    return x == y && x.joined() == y.joined() && x.in_turn() == y.in_turn();
+std::vector<EditedOrder> ScheduleEditor::edited() const {
+  std::vector<EditedOrder> out;
+  const auto add = [&](std::optional<EditedOrder> order) {
+    if (order) out.push_back(std::move(*order));
   };
-  for (Rank rank{0}; rank < Rank(base.ranks()); ++rank)
-    if (const auto queue = now.queue(rank); !std::ranges::equal(queue, base.queue(rank), same))
-      out.queues[rank.value()] = {queue.begin(), queue.end()};
-  if (out.queues.empty()) return std::nullopt;
+  for (const EditWork& each : kept_.all()) add(edited_order(each.run, each.origin, each.edits->snapshot()));
+  if (editing()) add(edited_order(shown_, before_, edits_->snapshot()));
   return out;
+}
+
+std::vector<UnsavedOrder> ScheduleEditor::unsaved(const Session& session) const {
+  std::vector<UnsavedOrder> out;
+  if (editing() && edits_->num_edits() > 0 && saved_revision_ != revision_)
+    out.push_back({shown_, before_, edits_->snapshot(), revision_});
+  for (const EditWork& each : kept_.all())
+    if (!each.saved && session.find_run(each.run) != nullptr)
+      out.push_back({each.run, each.origin, each.edits->snapshot(), each.revision});
+  return out;
+}
+
+bool ScheduleEditor::is_unsaved(const Session& session, std::uint64_t run) const {
+  const std::vector<UnsavedOrder> all = unsaved(session);
+  return std::ranges::find(all, run, &UnsavedOrder::run) != all.end();
 }
 
 void ScheduleEditor::restore(Session& session, const std::map<int, std::vector<Op>>& queues) {
@@ -153,22 +174,74 @@ void ScheduleEditor::restore(Session& session, const std::map<int, std::vector<O
 }
 
 void ScheduleEditor::end() {
-  kept_ = {};
-  if (edited_run() != 0) kept_ = {shown_, origin_, edits_->snapshot()};
+  if (editing() && (edits_->num_edits() > 0 || edits_->can_redo()))
+    kept_.keep({.run = shown_,
+                .origin = before_,
+                .edits = edits_,
+                .config = config_,
+                .outcome = outcome_,
+                .revision = revision_,
+                .saved = saved_revision_ == revision_ || edits_->num_edits() == 0});
   edits_.reset();
-  origin_.reset();
   before_.reset();
   drag_.reset();
   outcome_ = {};
   shown_ = 0;
+  refused_ops_.clear();
 }
 
 void ScheduleEditor::discard(Session& session) {
   if (!editing()) return;
   session.jobs.cancel("edit");
-  if (shown_ != origin_->id) show(session, origin_);
+  if (shown_ != before_->id) show(session, before_);
+  const std::uint64_t run = shown_;
   end();
-  kept_ = {};
+  (void)kept_.take(run);
+}
+
+void ScheduleEditor::discard_all(Session& session) {
+  discard(session);
+  kept_.forget_all();
+}
+
+void ScheduleEditor::set_aside(Session& session, const Assignments& parameters) {
+  const auto live = std::ranges::find(session.runs, true, &OpenRun::live);
+  if (live == session.runs.end()) return;
+  if (editing() && shown_ == live->run->id) {
+    session.jobs.cancel("edit");
+    end();
+  }
+  EditWork* kept = kept_.find(live->run->id);
+  if (kept == nullptr || kept->edits->num_edits() == 0) return;
+  kept->set_aside = live->run;
+  kept->parameters = parameters;
+  kept->announced = false;
+}
+
+std::vector<SetAside> ScheduleEditor::take_set_aside() {
+  std::vector<SetAside> out;
+  for (EditWork& each : kept_.all())
+    if (each.set_aside && !std::exchange(each.announced, true))
+      out.push_back({each.set_aside, each.parameters});
+  return out;
+}
+
+bool ScheduleEditor::is_set_aside(std::uint64_t run) const {
+  return std::ranges::any_of(kept_.all(),
+                             [&](const EditWork& each) { return each.set_aside && each.run == run; });
+}
+
+bool ScheduleEditor::take_back(Session& session, const Assignments& parameters) {
+  const EditWork* kept = kept_.find_set_aside(parameters);
+  if (kept == nullptr) return false;
+  const RunPtr run = kept->set_aside;
+  for (std::size_t i = session.runs.size(); i-- > 0;)
+    if (session.runs[i].run->id == run->id && !session.runs[i].live) session.close_run(i);
+  session.show_live(run);
+  const auto live = std::ranges::find(session.runs, true, &OpenRun::live);
+  session.active = static_cast<std::size_t>(live - session.runs.begin());
+  begin(session);
+  return true;
 }
 
 std::optional<std::pair<Rank, Op>> ScheduleEditor::find_selected(const Session& session) {
@@ -364,13 +437,10 @@ void ScheduleEditor::show(Session& session, const RunPtr& run) {
 }
 
 bool ScheduleEditor::update(Session& session) {
-  if (!editing() && kept_.run != 0 && session.find_run(kept_.run) == nullptr) kept_ = {};
   if (!editing() || session.find_run(shown_) != nullptr) return false;
-  // Another run took its place: the parameters changed, or it was closed.
+  // Another run took its place, or it was closed: its edits come back with it.
   session.jobs.cancel("edit");
-  if (edits_->num_edits() > 0) session.say("the edited run is gone, and its edits with it");
   end();
-  kept_ = {};
   return true;
 }
 
@@ -383,7 +453,8 @@ void ScheduleEditor::write_state(const Session& session, io::JsonWriter& out) co
       .member("last", editing() ? edits_->last_edit() : "")
       .member("can_undo", can_undo())
       .member("can_redo", can_redo())
-      .member("unsaved", unsaved())
+      .member("unsaved", !unsaved(session).empty())
+      .member("kept", kept_.all().size())
       .member("pending", pending())
       .member("dragging", dragging())
       .member("valid", editing() && outcome_.diagnostics.empty() && outcome_.problem.empty())
@@ -430,99 +501,6 @@ void save_schedule(const Schedule& schedule, const std::string& path, io::Overwr
   const io::Imported back = format->read(io::read_file(path), path);
   if (!same_queues(schedule, *back.schedule))
     throw InputError(Where{path}, "was written, but reads back as another schedule; save it as .json");
-}
-
-bool ScheduleEditor::begin_drag(Session& session, const OpRef& op) {
-  drag_.reset();
-  const RunModel* run = session.active_run();
-  if (run == nullptr || run->id != op.run || run->source == RunSource::TimelineFile) return false;
-  begin(session);
-  if (op.run != shown_) return false;
-  const std::size_t index = op.op % run->schedule->num_ops();
-  drag_ = Drag{op.run,
-               op.op,
-               run->schedule->rank_of_op(index),
-               run->schedule->ops()[index].with_joined(false),
-               std::nullopt,
-               false,
-               0};
-  return true;
-}
-
-bool ScheduleEditor::begin_drag(Session& session, std::uint64_t run, Rank rank, Op op) {
-  drag_.reset();
-  const RunModel* active = session.active_run();
-  if (active == nullptr || active->id != run || !active->whole) return false;
-  begin(session);
-  if (run != shown_) return false;
-  drag_ = Drag{run, kUnreached, rank, op.with_joined(false), std::nullopt, false, 0};
-  return true;
-}
-
-std::optional<ScheduleEditor::Anchor> ScheduleEditor::anchor_at(const RunModel& run, Rank rank,
-                                                                double time) const {
-  const Schedule& schedule = *run.schedule;
-  const std::size_t step = drag_->op == kUnreached ? 0 : drag_->op / schedule.num_ops() * schedule.num_ops();
-  const auto begin = schedule.queue_begin(rank);
-  const auto end = schedule.queue_end(rank);
-  // The first entry whose middle is right of the pointer. Starts rise along a queue, and all ops of a group share theirs.
-  std::size_t low = begin;
-  for (std::size_t high = end; low < high;) {
-    const std::size_t middle = low + (high - low) / 2;
-    const double centre = 0.5 * (static_cast<double>(run.timeline.start[step + middle]) +
-                                 static_cast<double>(run.timeline.end[step + middle]));
-    if (centre < time)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  while (low > begin && low < end && schedule.ops()[low - 1].joined()) --low;
-  if (low < end) return Anchor{schedule.ops()[low].with_joined(false), false, run.timeline.start[step + low]};
-  // Right of all that ran: among the ops that the rank does not reach.
-  std::optional<Anchor> found;
-  if (end > begin)
-    found = Anchor{schedule.ops()[end - 1].with_joined(false), true, run.timeline.end[step + end - 1]};
-  bool passed = false;
-  each_waiting(run, rank, standstill(run, rank), [&](Op op, Ticks from, Ticks to) {
-    const bool right = 0.5 * (static_cast<double>(from) + static_cast<double>(to)) >= time;
-    if (!passed) found = Anchor{op.with_joined(false), !right, right ? from : to};
-    passed = passed || right;
-  });
-  return found;
-}
-
-void ScheduleEditor::drag_to(Session& session, Rank rank, double time) {
-  const RunModel* run = session.active_run();
-  if (!drag_ || run == nullptr || run->id != drag_->run) return;
-  drag_->anchor.reset();
-  if (rank != drag_->rank) return;
-  const std::optional<Anchor> anchor = anchor_at(*run, rank, time);
-  if (!anchor) return;
-  const auto from = edits_->find(rank, drag_->name);
-  const auto to = edits_->find(rank, anchor->op);
-  if (!from || !to || from->position == to->position ||
-      (!anchor->after && from->position + 1 == to->position))
-    return;
-  drag_->anchor = anchor->op;
-  drag_->after = anchor->after;
-  drag_->time = anchor->time;
-}
-
-void ScheduleEditor::drop(Session& session) {
-  const std::optional<Drag> drag = std::exchange(drag_, std::nullopt);
-  if (!drag || !drag->anchor || !editing()) return;
-  const auto from = edits_->find(drag->rank, drag->name);
-  const auto anchor = edits_->find(drag->rank, *drag->anchor);
-  if (!from || !anchor) return;
-  // The place before the anchor is one less where the op comes from the left of it, as the op leaves its own place empty.
-  std::size_t to = anchor->position;
-  if (!drag->after && from->position < anchor->position) --to;
-  move(session, drag->rank, drag->name, to);
-}
-
-std::optional<DragPreview> ScheduleEditor::drag_preview() const {
-  if (!drag_ || !drag_->anchor) return std::nullopt;
-  return DragPreview{drag_->run, drag_->op, drag_->rank, drag_->time};
 }
 
 }  // namespace pipeloom::gui

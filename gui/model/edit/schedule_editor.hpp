@@ -6,7 +6,7 @@
 //
 // Edits that leave no schedule (an op missing, or before its inputs) keep the last picture and report the problem; those that
 // make ranks wait for each other show the ops that run, with the wait cycle. The run from before the edits is kept: undoing all of them,
-// or discarding, shows it again.
+// or discarding, shows it again. Edits of several runs are kept (edited_orders.hpp).
 
 #include <cstdint>
 #include <limits>
@@ -19,6 +19,7 @@
 
 #include <pipeloom/simulate.hpp>
 #include "gui/model/edit/edit_history.hpp"
+#include "gui/model/edit/edited_orders.hpp"
 #include "gui/model/edit/queue_edits.hpp"
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/part.hpp"
@@ -28,21 +29,6 @@
 #include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
-
-/// The result of an edit of the queues.
-struct EditOutcome {
-  /// ScheduleEditor::revision() when the job was started.
-  std::uint64_t revision = 0;
-  /// Null where there is nothing to simulate: structural errors, or messages that hang.
-  RunPtr run;
-  std::vector<Diagnostic> diagnostics;
-  /// Messages that hang or mispair, costs that do not fit: one line, "" if none.
-  std::string problem;
-  /// The page that explains a hang of queues or messages, "" if none.
-  std::string page;
-  /// `run`, and the inputs of the results that are found later.
-  ShownRun shown = {};
-};
 
 /// The place to which a dragged op would go.
 inline constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
@@ -55,12 +41,18 @@ struct DragPreview {
   Ticks time = 0;
 };
 
-/// A run whose queues were edited by hand.
-struct EditedOrder {
-  std::uint64_t run = 0;  ///< RunModel::id of the one on screen
-  RunPtr origin;          ///< the run from before all edits
-  /// The queues that differ from the origin's, by rank.
-  std::map<int, std::vector<Op>> queues;
+/// An edited order that is in no file.
+struct UnsavedOrder {
+  std::uint64_t run = 0;
+  RunPtr origin;
+  QueueSnapshot queues;
+  std::uint64_t revision = 0;  ///< of note_saved()
+};
+
+/// An edited run that others have taken the place of, and the parameters that it had.
+struct SetAside {
+  RunPtr run;
+  Assignments parameters;
 };
 
 class ScheduleEditor : public Part, public Undoable {
@@ -79,21 +71,27 @@ class ScheduleEditor : public Part, public Undoable {
   /// The rank and op that edits without an argument work on: those of find_selected(). Throws InputError without them.
   [[nodiscard]] std::pair<Rank, Op> selected(const Session& session) const;
 
-  /// The run that was edited, whether editing goes on or not; no value without an edit, or once the run is gone.
-  [[nodiscard]] std::optional<EditedOrder> edited() const;
-  /// The run from before all edits; null without one.
-  [[nodiscard]] const RunPtr& edited_origin() const { return editing() ? origin_ : kept_.origin; }
-  /// RunModel::id of that run; 0 if there is none.
-  [[nodiscard]] std::uint64_t edited_run() const;
-  /// True if its order is in no file that was saved here.
-  [[nodiscard]] bool unsaved() const { return edited_run() != 0 && saved_revision_ != revision_; }
+  /// The runs that were edited, whether editing goes on or not; the one under edit comes last.
+  [[nodiscard]] std::vector<EditedOrder> edited() const;
+  /// The orders on screen that are in no file that was saved here; that of the run under edit first.
+  [[nodiscard]] std::vector<UnsavedOrder> unsaved(const Session& session) const;
+  [[nodiscard]] bool is_unsaved(const Session& session, std::uint64_t run) const;
   /// The order of that revision was saved in a file.
   void note_saved(std::uint64_t revision, const std::string& path);
-  [[nodiscard]] std::uint64_t saved_revision() const { return saved_revision_; }
+  /// The revision of the edits of a run; 0 if it has none.
+  [[nodiscard]] std::uint64_t revision_of(std::uint64_t run);
   /// True if the file of that name was saved here.
   [[nodiscard]] bool saved_to(const std::string& path) const { return saved_files_.contains(path); }
-  /// The whole schedule of the edited run as it is now. REQUIRES: edited().
-  [[nodiscard]] QueueSnapshot edited_queues() const;
+  /// Forgets all edits, and shows the run from before those of the run under edit.
+  void discard_all(Session& session);
+
+  /// The run under edit is about to be replaced by one of other parameters: its edits are kept beside these.
+  void set_aside(Session& session, const Assignments& parameters);
+  /// Those that were set aside since this was asked last.
+  [[nodiscard]] std::vector<SetAside> take_set_aside();
+  [[nodiscard]] bool is_set_aside(std::uint64_t run) const;
+  /// Puts the edited run of these parameters back, with the steps of its undo. False if none was set aside.
+  bool take_back(Session& session, const Assignments& parameters);
   /// Edits the active run so that it has these queues again. Throws InputError where they do not fit.
   void restore(Session& session, const std::map<int, std::vector<Op>>& queues);
 
@@ -149,13 +147,6 @@ class ScheduleEditor : public Part, public Undoable {
   void write_state(const Session& session, io::JsonWriter& out) const override;
 
  private:
-  /// The edited run once editing has ended.
-  struct Kept {
-    std::uint64_t run = 0;
-    RunPtr origin;
-    QueueSnapshot queues;
-  };
-
   struct Drag {
     std::uint64_t run = 0;
     std::size_t op = 0;
@@ -173,6 +164,7 @@ class ScheduleEditor : public Part, public Undoable {
     Ticks time = 0;
   };
   [[nodiscard]] std::optional<Anchor> anchor_at(const RunModel& run, Rank rank, double time) const;
+  void resume(Session& session, EditWork work);
   void edited(Session& session);
   /// Follows every change of the queues, undone ones too.
   void changed(Session& session);
@@ -181,13 +173,13 @@ class ScheduleEditor : public Part, public Undoable {
   void show(Session& session, const RunPtr& run);
   void find_refused(const Session& session);
 
-  std::unique_ptr<QueueEdits> edits_;
+  std::shared_ptr<QueueEdits> edits_;
   RunPtr before_;
   io::Config config_;
-  RunPtr origin_;  // before_, or the run before that one's edits
-  Kept kept_;
+  EditedOrders kept_;
   std::uint64_t shown_ = 0;
   std::uint64_t revision_ = 0;
+  std::uint64_t begun_ = 0;  // the revision at which editing began
   std::uint64_t saved_revision_ = 0;
   std::set<std::string> saved_files_;
   EditOutcome outcome_;

@@ -50,6 +50,15 @@ Assignments with_shown_costs(const Assignments& before, Assignments next, const 
   return next;
 }
 
+std::string default_cost(const Assignments& assignments, const std::string& path) {
+  const KindRow* row = kind_of_key(path);
+  const auto given = [&](const KindRow& each) { return is_given(assignments, each); };
+  if (row == nullptr || path != row->cost_key || has_other_source(assignments) ||
+      std::ranges::any_of(kKinds, given))
+    return "";
+  return std::to_string(row->default_units);
+}
+
 Assignments without_key(Assignments assignments, const std::string& path) {
   std::erase_if(assignments, [&](const auto& assignment) {
     return assignment.first == path || assignment.first.starts_with(path + ".");

@@ -19,4 +19,7 @@ namespace pipeloom::gui {
 /// their defaults, none is given any more.
 [[nodiscard]] study::Assignments without_key(study::Assignments assignments, const std::string& path);
 
+/// The duration that a kind of op has in a configuration that gives none: "2" for costs.backward. "" for other keys, and where durations are given.
+[[nodiscard]] std::string default_cost(const study::Assignments& assignments, const std::string& path);
+
 }  // namespace pipeloom::gui

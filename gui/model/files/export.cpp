@@ -14,6 +14,7 @@
 #include "gui/model/chart/chart_words.hpp"
 #include "gui/model/files/export_colours.hpp"
 #include "gui/model/files/may_replace.hpp"
+#include "sim/base/text_tools.hpp"
 #include "sim/draw/scene_stack.hpp"
 #include "sim/io/pictures/pictures.hpp"
 #include "sim/kinds.hpp"
@@ -248,6 +249,48 @@ std::string picture_content(Session& session, const ExportOptions& options) {
   return out;
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "1f1b-p-4-m-8": a title as the name of a file.
+std::string file_name_of(std::string_view title) {
+  std::string out;
+  for (const char c : title) {
+    const bool plain = (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '.' || c == '_';
+    if (plain)
+      out += c;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "picture" : out;
+}
+
+}  // namespace
+
+void ExportPart::show(Session& session) {
+  dialog_open = true;
+  if (!path.empty()) return;
+  const RunModel& run = run_to_export(session);
+  const fs::path folder = run.file.empty() || run.file == "-" ? fs::path() : fs::path(run.file).parent_path();
+  const std::string stem = file_name_of(run.title);
+  for (int number = 1; path.empty() || is_there(path); ++number)
+    path = (folder / (number == 1 ? stem + ".svg" : fmt::format("{}-{}.svg", stem, number))).string();
+}
+
+void ExportPart::move_to(const std::string& folder) {
+  path = (fs::path(folder) / fs::path(path).filename()).string();
+}
+
+void ExportPart::take_extension(std::string_view extension) {
+  fs::path changed(path);
+  // ".trace.json" is one extension.
+  if (path.ends_with(".trace.json")) changed.replace_extension();
+  changed.replace_extension(std::string(extension));
+  path = changed.string();
+}
+
 void ExportPart::start(Session& session, const std::string& to, const ExportOptions& with,
                        io::Overwrite overwrite) {
   (void)export_format(to);
@@ -284,9 +327,7 @@ constexpr double kPaperScale = 300.0 / 96;
 constexpr double kUsualScale = 2;
 
 void write_picture(const ExportJob& job, const io::Format& format, std::ostream& out) {
-  std::vector<draw::StackedTimeline> stack;
-  for (const ExportJob::Run& each : job.stack) stack.push_back({&each.run->timeline, each.scene});
-  const draw::Scene scene = draw::build_stacked_scene(stack);
+  const draw::Scene scene = export_scene(job);
   const ExportSize& size = job.options.size;
   if (format.name == "svg") return io::write_svg(out, scene);
   if (format.name == "pdf") return io::write_pdf(out, scene);
@@ -356,6 +397,12 @@ void require_readable(const ExportJob& job, const io::Format& format) {
 }
 
 }  // namespace
+
+draw::Scene export_scene(const ExportJob& job) {
+  std::vector<draw::StackedTimeline> stack;
+  for (const ExportJob::Run& each : job.stack) stack.push_back({&each.run->timeline, each.scene});
+  return draw::build_stacked_scene(stack);
+}
 
 const io::Format& export_format(const std::string& path) {
   // `convert` takes this extension for PyTorch's schedules; those are saved, not exported.

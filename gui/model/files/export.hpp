@@ -35,6 +35,11 @@ struct ExportSize {
   }
 };
 
+/// CSS pixels as millimetres.
+[[nodiscard]] inline double millimetres(double pixels) {
+  return pixels / 96 * 25.4;
+}
+
 struct ExportOptions {
   /// Only the visible part (time range, ranks that are not hidden), or the whole runs.
   bool view_only = false;
@@ -70,6 +75,9 @@ struct ExportJob {
 /// Throws InputError if no run is active, or nothing is in view and only that is wanted.
 [[nodiscard]] ExportJob export_job(Session& session, const ExportOptions& options);
 
+/// The picture of a job. Throws InputError where it would be too small.
+[[nodiscard]] draw::Scene export_scene(const ExportJob& job);
+
 /// The format of an export: by the path's extension. Throws InputError naming those there are.
 [[nodiscard]] const io::Format& export_format(const std::string& path);
 
@@ -97,6 +105,15 @@ class ExportPart : public Part {
   std::string path;
   ExportOptions options;  ///< light at first: most pictures are for paper
   bool own_size = false;  ///< the dialog has fields for width and height
+
+  /// Opens the dialog. A name that nothing has yet is proposed where the user has chosen none.
+  void show(Session& session);
+  /// Puts the file in another folder.
+  void move_to(const std::string& folder);
+  /// Gives the file another extension: ".png".
+  void take_extension(std::string_view extension);
+  /// The dialog to choose a folder was open in the frame before: Esc closes that first.
+  bool folder_was_open = false;
 
   /// True if the file of that name was written here.
   [[nodiscard]] bool wrote(const std::string& to) const { return own_.contains(to); }

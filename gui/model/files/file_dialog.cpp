@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "gui/model/session/command.hpp"
 #include "sim/base/text_tools.hpp"
@@ -53,22 +54,37 @@ std::vector<FolderEntry> matching(const std::vector<FolderEntry>& entries, std::
 
 void FileDialog::show(Session& session) {
   open_ = true;
+  take_folder_ = nullptr;
   std::string from = session.active_run() == nullptr ? "" : session.active_run()->file;
   if (from.empty() && !session.preferences.recent.empty()) from = session.preferences.recent.front();
-  if (!folder_.empty() && from.empty()) return go_to(folder_);
+  if (!open_in_.empty() && from.empty()) return go_to(open_in_);
   std::error_code error;
   const fs::path parent = fs::absolute(fs::path(from.empty() ? "." : from), error);
   go_to(from.empty() ? parent.lexically_normal().string() : parent.parent_path().lexically_normal().string());
 }
 
+void FileDialog::pick_folder(const std::string& from,
+                             std::function<void(Session&, const std::string&)> take) {
+  open_ = true;
+  take_folder_ = std::move(take);
+  go_to(from);
+}
+
+void FileDialog::accept_folder(Session& session) {
+  open_ = false;
+  std::exchange(take_folder_, nullptr)(session, folder_);
+}
+
 void FileDialog::go_to(const std::string& folder) {
   folder_ = folder.size() > 1 && folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
+  if (!take_folder_) open_in_ = folder_;
   filter_.clear();
   refresh();
 }
 
 void FileDialog::refresh() {
   listed_ = list_folder(folder_, all_);
+  if (take_folder_) std::erase_if(listed_, [](const FolderEntry& entry) { return !entry.folder; });
   set_filter(filter_);
 }
 
@@ -91,16 +107,23 @@ void FileDialog::step(int by) {
 }
 
 void FileDialog::accept(Session& session, bool compared) {
+  if (picks_folder() && filter_.empty()) return accept_folder(session);
   if (filter_.find('/') != std::string::npos) {
     const std::string path = (fs::path(folder_) / filter_).lexically_normal().string();
     std::error_code error;
-    return fs::is_directory(path, error) ? go_to(path) : open_file(session, path, compared);
+    if (fs::is_directory(path, error)) return go_to(path);
+    return picks_folder() ? session.say(path + " is no folder", MessageKind::Problem)
+                          : open_file(session, path, compared);
   }
   if (chosen_ >= shown_.size()) return;
   const FolderEntry& entry = shown_[chosen_];
-  const fs::path path = fs::path(folder_) / entry.name;
-  if (entry.folder) return go_to(path.lexically_normal().string());
-  open_file(session, path.string(), compared);
+  if (entry.folder) return enter();
+  open_file(session, (fs::path(folder_) / entry.name).string(), compared);
+}
+
+void FileDialog::enter() {
+  if (chosen_ < shown_.size() && shown_[chosen_].folder)
+    go_to((fs::path(folder_) / shown_[chosen_].name).lexically_normal().string());
 }
 
 void FileDialog::open_file(Session& session, const std::string& path, bool compared) {
@@ -111,6 +134,7 @@ void FileDialog::open_file(Session& session, const std::string& path, bool compa
 void FileDialog::write_state(const Session&, io::JsonWriter& out) const {
   out.object()
       .member("open", open_)
+      .member("picks_folder", picks_folder())
       .member("folder", folder_)
       .member("filter", filter_)
       .member("chosen", chosen_ < shown_.size() ? shown_[chosen_].name : "")

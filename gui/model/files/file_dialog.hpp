@@ -3,6 +3,7 @@
 // Choosing a file by folder and filter, without a window: the content of the dialog and the actions of its keys.
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,12 @@ class FileDialog : public Part {
   /// Opens the dialog in the folder of the active run's file, of the last file opened, or the current one.
   void show(Session& session);
   void hide() { open_ = false; }
+  /// Opens the dialog to choose a folder, in `from`; `take` gets the one that is chosen.
+  void pick_folder(const std::string& from, std::function<void(Session&, const std::string&)> take);
+  /// True while a folder is chosen: files are left out.
+  [[nodiscard]] bool picks_folder() const { return open_ && static_cast<bool>(take_folder_); }
+  /// Chooses the folder that is shown, and closes the dialog. REQUIRES: picks_folder().
+  void accept_folder(Session& session);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   void go_to(const std::string& folder);
@@ -48,8 +55,11 @@ class FileDialog : public Part {
   void choose(std::size_t entry) { chosen_ = entry; }
   /// Moves the choice by `by` lines; stays within the list.
   void step(int by);
-  /// Enter: goes into the chosen folder, or opens the chosen file and closes the dialog. A filter that is a path opens that.
+  /// Enter: goes into the chosen folder, or opens the chosen file and closes the dialog. A filter that is a path opens that. Without a filter, the
+  /// folder shown is chosen where one is wanted.
   void accept(Session& session, bool compared);
+  /// Goes into the chosen folder.
+  void enter();
   /// Opens one of the recent files and closes the dialog.
   void open_file(Session& session, const std::string& path, bool compared);
 
@@ -59,9 +69,11 @@ class FileDialog : public Part {
  private:
   void refresh();
 
+  std::function<void(Session&, const std::string&)> take_folder_;
   bool open_ = false;
   bool all_ = false;
   std::string folder_;
+  std::string open_in_;  // the folder of the file that was opened last
   std::string filter_;
   std::vector<FolderEntry> listed_;
   std::vector<FolderEntry> shown_;

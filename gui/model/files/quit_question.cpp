@@ -29,24 +29,28 @@ std::string new_name(const RunModel& origin) {
 }  // namespace
 
 void QuitQuestion::quit(Session& session) {
-  const auto& editor = session.part<ScheduleEditor>();
-  if (!editor.unsaved()) {
+  const std::vector<UnsavedOrder> unsaved = session.part<ScheduleEditor>().unsaved(session);
+  if (unsaved.empty()) {
+    asks_ = false;
     session.quit = true;
     return;
   }
-  if (asks_) return;
+  if (asks_ && unsaved.front().run == asked_) return;
   asks_ = true;
+  asked_ = unsaved.front().run;
+  more_ = unsaved.size() - 1;
   problem_.clear();
-  title_ = editor.edited_origin()->title;
-  path = new_name(*editor.edited_origin());
+  title_ = unsaved.front().origin->title;
+  path = new_name(*unsaved.front().origin);
 }
 
 void QuitQuestion::save(Session& session) {
-  const auto& editor = session.part<ScheduleEditor>();
-  if (!asks_) return quit(session);
+  const std::vector<UnsavedOrder> unsaved = session.part<ScheduleEditor>().unsaved(session);
+  if (!asks_ || unsaved.empty()) return quit(session);
+  const UnsavedOrder& order = unsaved.front();
   session.jobs.submit("save schedule",
-                      [this, &session, to = path, queues = editor.edited_queues(),
-                       revision = editor.revision()](const Cancelled&) -> Jobs::Finish {
+                      [this, &session, to = path, queues = order.queues,
+                       revision = order.revision](const Cancelled&) -> Jobs::Finish {
                         std::string problem;
                         try {
                           save_schedule(queues.build(), to, io::Overwrite::No);
@@ -57,20 +61,24 @@ void QuitQuestion::save(Session& session) {
                           problem_ = problem;
                           if (!problem.empty()) return;
                           session.part<ScheduleEditor>().note_saved(revision, to);
-                          asks_ = false;
-                          session.quit = true;
+                          quit(session);  // or asks of the next one
                         };
                       });
 }
 
 void QuitQuestion::discard(Session& session) {
   asks_ = false;
-  session.part<ScheduleEditor>().discard(session);
+  session.part<ScheduleEditor>().discard_all(session);
   session.quit = true;
 }
 
 void QuitQuestion::write_state(const Session&, io::JsonWriter& out) const {
-  out.object().member("asks", asks_).member("path", path).member("problem", problem_).close();
+  out.object()
+      .member("asks", asks_)
+      .member("more", more_)
+      .member("path", path)
+      .member("problem", problem_)
+      .close();
 }
 
 }  // namespace pipeloom::gui

@@ -273,6 +273,15 @@ constexpr EditsRow kEditsRows[] = {
               const std::string& path) { out.of = run_name_in(value, "of", path); }},
     {"queues", read_queues}};
 
+/// An object, or an array of them.
+void read_edits(const Value& value, Workspace& out, const std::string& path) {
+  const auto read = [&](const Value& one) {
+    read_object(one, "edits", kEditsRows, out.edits.emplace_back(), path);
+  };
+  if (!value.is(ValueKind::Array)) return read(value);
+  for (const Value& entry : entries_in(value, "edits")) read(entry);
+}
+
 /// Reads the unit, which must be known before all times.
 void read_unit(const Value& root, Workspace& out) {
   const Value* value = root.find("time_unit");
@@ -325,8 +334,7 @@ constexpr WorkspaceRow kWorkspaceRows[] = {
          out.schedules.push_back(text_in(entry, "a schedule's name"));
      }},
     {"snapshots", [](const Value& value, Workspace& out, const std::string&) { read_snapshots(value, out); }},
-    {"edits", [](const Value& value, Workspace& out,
-                 const std::string& path) { read_object(value, "edits", kEditsRows, out.edits, path); }},
+    {"edits", read_edits},
     {kNamedRuns[0].key, read_named_run<0>},
     {kNamedRuns[1].key, read_named_run<1>},
     {"time_unit", [](const Value&, Workspace&, const std::string&) {}},
@@ -406,6 +414,16 @@ void write_edits(JsonWriter& out, const KeptEdits& edits, const std::string& pat
   out.close(2).close();
 }
 
+/// An object where there is one, as earlier versions read it.
+void write_all_edits(JsonWriter& out, const std::vector<KeptEdits>& all, const std::string& path) {
+  if (all.empty()) return;
+  out.line(2).key("edits");
+  if (all.size() == 1) return write_edits(out, all.front(), path);
+  out.array();
+  for (const KeptEdits& edits : all) write_edits(out.line(4), edits, path);
+  out.close(2);
+}
+
 void write_range(JsonWriter& out, const Workspace& workspace) {
   if (!workspace.range) {
     out.null();
@@ -445,7 +463,7 @@ std::string workspace_text(const Workspace& workspace, const std::string& path) 
     for (const std::string& file : workspace.files) out.text(relative(file, path));
     out.close().line(2).member("schedules", workspace.schedules);
     write_snapshots(out.line(2).key("snapshots"), workspace.snapshots);
-    if (!workspace.edits.queues.empty()) write_edits(out.line(2).key("edits"), workspace.edits, path);
+    write_all_edits(out, workspace.edits, path);
     for (const auto& [key, member] : kNamedRuns) {
       const auto& [kind, name] = workspace.*member;
       if (!kind.empty())

@@ -10,7 +10,7 @@
 //    "schedules": ["zb-h1"],                        ticked in the table of schedules
 //    "snapshots": [{"name": "before", "configuration": {..}, "shown": true}],
 //    "edits": {"of": {"file": "order.csv"},         a run whose queues were edited by hand; left out: the one under edit, which is on top
-//              "queues": [{"rank": 1, "queue": "1F0 1B0 1F1+ 1B1"}]},
+//              "queues": [{"rank": 1, "queue": "1F0 1B0 1F1+ 1B1"}]},   of several runs: an array of these
 //    "baseline": {"snapshot": "before"},            or {"file": ..}, {"schedule": ..}; left out: the run on top
 //    "active": {"schedule": "zb-h1"},               the run of the panels; left out: the run on top
 //    "time_unit": "ms", "range": [0, 12.5],         the visible part; null: everything
@@ -57,9 +57,9 @@ struct Workspace {
   std::vector<std::string> files = {};  ///< absolute
   std::vector<std::string> schedules = {};
   std::vector<KeptSnapshot> snapshots = {};
-  KeptEdits edits = {};
-  RunName baseline = {};  ///< the run that others are compared with
-  RunName active = {};    ///< the run of the panels
+  std::vector<KeptEdits> edits = {};  ///< each of another run
+  RunName baseline = {};              ///< the run that others are compared with
+  RunName active = {};                ///< the run of the panels
   TimeUnit unit = TimeUnit::Unit;
   std::optional<MeasuredRange> range = {};
   std::vector<Mark> marks = {};

@@ -31,6 +31,14 @@
 namespace pipeloom::gui {
 namespace {
 
+/// "rank 2 is blocked at 2B0 and waits for ..": the window says of the op what it says of it in the picture.
+std::string blocked(std::string line) {
+  constexpr std::string_view kStands = " stands at ";
+  if (const std::size_t at = line.find(kStands); at != std::string::npos)
+    line.replace(at, kStands.size(), " is blocked at ");
+  return line;
+}
+
 /// The edits' own report, whose schedule is on screen or would be.
 ProblemReport examine_edit(const QueueSnapshot& queues, const EditOutcome& outcome, const Costs* costs) {
   ProblemReport out = examine_schedule(queues.build(), "", "", costs);
@@ -240,7 +248,7 @@ void find_repairs(const Schedule& schedule, const Costs* costs, ProblemReport& o
 void explain_hang(const Schedule& schedule, const Costs* costs, ProblemReport& out) {
   const auto hang = find_hang(schedule);
   if (!hang) return;
-  out.waits = wait_lines(*hang, schedule);
+  for (const std::string& line : wait_lines(*hang, schedule)) out.waits.push_back(blocked(line));
   for (const std::size_t i : hang->cycle) out.cycle.push_back(hang->nodes[i].rank);
   out.grid = hang_grid(schedule, *hang);
   find_repairs(schedule, costs, out);

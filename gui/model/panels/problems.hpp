@@ -45,7 +45,7 @@ struct Repair {
 /// All that is wrong, as text that does not change any more.
 struct ProblemReport {
   std::vector<Problem> problems;
-  /// Which rank waits for which, the cycle first: "rank 2 stands at 2B0 and waits for 3B0 of rank 3, which".
+  /// Which rank waits for which, the cycle first: "rank 2 is blocked at 2B0 and waits for 3B0 of rank 3, which".
   std::vector<std::string> waits;
   /// The ranks of the wait cycle, in its order.
   std::vector<Rank> cycle;

@@ -1,6 +1,7 @@
 #include "gui/model/session/palette.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -226,9 +227,12 @@ void PaletteModel::ask(Session& session, std::string_view id) {
   begin(session, std::string(id) + " ");
 }
 
-void PaletteModel::type(const Session& session, std::string text) {
+void PaletteModel::type(Session& session, std::string text) {
   typed_ = std::move(text);
+  open_ = true;
   entries_ = palette_entries(session, typed_);
+  for (const EntryFinder find : finders) find(session, typed_, entries_);
+  std::ranges::stable_sort(entries_, std::greater(), &PaletteEntry::score);
   chosen_ = 0;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The command palette and the sheet of keys: both made from the table of commands.
+// The search box and the sheet of keys. The box finds commands, made from their table, and whatever other parts add: ops, fields.
 //
 // The typed text is matched letter by letter against titles, ids and groups, best first. A command's id with a blank and its argument runs
 // the command with that argument ("colour stage"); where a command takes one of a few words, these are offered.
@@ -31,7 +31,10 @@ struct PaletteEntry {
   int score = 0;
 };
 
-/// All entries that match the typed text, best first; equal ones in the order of the table. O(commands).
+/// Adds the entries of a part that match a typed text.
+using EntryFinder = void (*)(Session& session, std::string_view typed, std::vector<PaletteEntry>& entries);
+
+/// All commands and schedules that match the typed text, best first; equal ones in the order of the table. O(commands).
 [[nodiscard]] std::vector<PaletteEntry> palette_entries(const Session& session, std::string_view typed);
 
 /// "Ctrl+Shift+P, F1"
@@ -49,11 +52,14 @@ class PaletteModel : public Part {
  public:
   explicit PaletteModel(Session&) {}
 
+  /// Those that are asked beside the commands, in this order.
+  std::vector<EntryFinder> finders;
+
   [[nodiscard]] bool is_open() const { return open_; }
   void open(Session& session);
   void close() { open_ = false; }
   [[nodiscard]] const std::string& typed() const { return typed_; }
-  void type(const Session& session, std::string text);
+  void type(Session& session, std::string text);
   /// Opens with the text typed, and gives the field the keyboard.
   void begin(Session& session, std::string text);
   /// Opens with a command whose argument is to be typed.
@@ -65,6 +71,8 @@ class PaletteModel : public Part {
   /// Runs entry `i`: closes, unless an argument is still to be typed; then the typed text becomes "id ".
   void run(Session& session, std::size_t i);
 
+  /// True while the field has the keyboard. The view says it.
+  bool has_keyboard = false;
   /// Frames in which the cursor still goes to the end of the field: one that gets the keyboard selects its text, and the text there is
   /// to be continued. The view counts down.
   int cursor_frames = 0;

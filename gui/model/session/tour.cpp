@@ -26,7 +26,7 @@ constexpr TourStep kTourSteps[] = {
     {"panel/snapshots/title", "Compare with before",
      "B keeps the run as it is; what you change next is compared with it."},
     {"search/text", "Find anything",
-     "Ctrl+F searches ops (type:B stage:3), Ctrl+P all commands, and ? shows every key."}};
+     "One box for ops (type:B stage:3), commands and settings: Ctrl+F or Ctrl+P. ? shows every key."}};
 
 }  // namespace
 

@@ -37,33 +37,34 @@ RunName name_of_run(Session& session, const OpenRun& open) {
     if (each.run->id == open.run->id) return {"snapshot", each.name};
   if (open.live) return {};
   // An order that was edited by hand has the name of the run that it was.
-  const auto& editor = session.part<ScheduleEditor>();
-  if (const auto origin = editor.edited_origin(); origin && editor.edited_run() == open.run->id)
-    return name_of_file(*origin);
+  for (const EditedOrder& edited : session.part<ScheduleEditor>().edited())
+    if (edited.run == open.run->id) return name_of_file(*edited.origin);
   if (const std::string schedule = session.part<ScheduleTable>().schedule_of(open.run->id); !schedule.empty())
     return {"schedule", schedule};
   return name_of_file(*open.run);
 }
 
-/// The edited queues; nothing where the run has no name, or more of them than a workspace should hold.
-KeptEdits edits_of(Session& session) {
+/// The edited queues of every run, that of the run under edit last; nothing of runs without a name, or past what a workspace should hold.
+std::vector<KeptEdits> edits_of(Session& session) {
   constexpr std::size_t kMostOps = 200'000;
-  const auto edited = session.part<ScheduleEditor>().edited();
-  const OpenRun* open = edited ? session.find_run(edited->run) : nullptr;
-  if (open == nullptr) return {};
-  KeptEdits out{name_of_run(session, *open), {}};
-  if (out.of.first.empty() && !open->live) return {};
+  std::vector<KeptEdits> out;
   std::size_t ops = 0;
-  for (const auto& [rank, queue] : edited->queues) {
-    ops += queue.size();
-    out.queues[rank] = queue_line(queue);
+  for (const EditedOrder& edited : session.part<ScheduleEditor>().edited()) {
+    const OpenRun* open = session.find_run(edited.run);
+    if (open == nullptr) continue;
+    KeptEdits kept{name_of_run(session, *open), {}};
+    if (kept.of.first.empty() && !open->live) continue;
+    for (const auto& [rank, queue] : edited.queues) ops += queue.size();
+    if (ops > kMostOps) break;
+    for (const auto& [rank, queue] : edited.queues) kept.queues[rank] = queue_line(queue);
+    out.push_back(std::move(kept));
   }
-  return ops > kMostOps ? KeptEdits{} : out;
+  return out;
 }
 
 /// The queues of a workspace in the run that they are of.
 void restore_edits(Session& session, const KeptEdits& edits, const OpenRun* run) {
-  if (edits.queues.empty() || run == nullptr) return;
+  if (run == nullptr) return;
   std::map<int, std::vector<Op>> queues;
   for (const auto& [rank, line] : edits.queues) queues[rank] = parse_queue_line(line);
   session.active = static_cast<std::size_t>(run - session.runs.data());
@@ -117,7 +118,7 @@ bool shows_all(const Session& session) {
 bool shows_example_only(Session& session) {
   const auto& config = session.part<ConfigModel>();
   return session.runs.size() == 1 && session.runs.front().live && config.file().empty() &&
-         !config.unsaved() && session.part<ScheduleEditor>().edited_run() == 0;
+         !config.unsaved() && session.part<ScheduleEditor>().edited().empty();
 }
 
 void close_all(Session& session) {
@@ -187,6 +188,7 @@ void Workspaces::begin(Session& session, Workspace workspace) {
   session.jobs.cancel("open workspace");  // of one that was still opening
   under_way_ = false;
   schedules_ticked_ = false;
+  session.part<ScheduleEditor>().discard_all(session);
   close_all(session);
   steps_.clear();
   problem_.clear();
@@ -232,6 +234,18 @@ void Workspaces::take_step(Session& session) {
   });
 }
 
+/// The edits of one run, each once those before are simulated; the run under edit comes last, and stays so.
+void Workspaces::take_edits(Session& session) {
+  const KeptEdits edits = std::move(opening_.edits.front());
+  opening_.edits.erase(opening_.edits.begin());
+  try {
+    restore_edits(session, edits,
+                  edits.of.first.empty() ? live_run_of(session) : run_named(session, edits.of));
+  } catch (const Error& error) {
+    problem_ = error.line();
+  }
+}
+
 /// Restores the things that refer to runs, once all runs are there.
 void Workspaces::finish(Session& session) {
   finishing_ = false;
@@ -241,13 +255,6 @@ void Workspaces::finish(Session& session) {
   session.baseline = baseline == nullptr ? 0 : baseline->run->id;
   take_view(session.view, opening_.view);
   for (const Mark& mark : opening_.marks) add_mark(session, mark);
-  try {
-    restore_edits(
-        session, opening_.edits,
-        opening_.edits.of.first.empty() ? live_run_of(session) : run_named(session, opening_.edits.of));
-  } catch (const Error& error) {
-    problem_ = error.line();
-  }
   fit_all(session);
   if (opening_.range)
     show_range(session,
@@ -358,6 +365,10 @@ bool Workspaces::update(Session& session) {
       return true;
     }
     if (!session.jobs.idle()) return false;
+    if (!opening_.edits.empty()) {
+      take_edits(session);
+      return true;
+    }
     finish(session);
     return true;
   }

@@ -65,6 +65,7 @@ class Workspaces : public Part {
 
   void begin(Session& session, Workspace workspace);
   void take_step(Session& session);
+  void take_edits(Session& session);
   void finish(Session& session);
   void write(Session& session);
   /// True if the file is another one than was opened or written here. False if it is gone.

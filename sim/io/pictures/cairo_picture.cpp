@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -144,9 +145,8 @@ void paint(cairo_surface_t* surface, const Scene& scene, double scale, const cha
   require(cairo_status(cairo.get()), what);
 }
 
-}  // namespace
-
-void write_png(std::ostream& out, const Scene& scene, double scale) {
+/// The picture in memory.
+Surface png_surface(const Scene& scene, double scale) {
   const double width = std::ceil(scene.width * scale);
   const double height = std::ceil(scene.height * scale);
   if (width > kMaxPixels || height > kMaxPixels) {
@@ -155,12 +155,36 @@ void write_png(std::ostream& out, const Scene& scene, double scale) {
                     "take a smaller width or write SVG or PDF",
                     width, height, kMaxPixels));
   }
-  const Surface surface(
+  Surface surface(
       cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)),
       &cairo_surface_destroy);
   require(cairo_surface_status(surface.get()), "PNG");
   paint(surface.get(), scene, scale, "PNG");
+  return surface;
+}
+
+}  // namespace
+
+void write_png(std::ostream& out, const Scene& scene, double scale) {
+  const Surface surface = png_surface(scene, scale);
   require(cairo_surface_write_to_png_stream(surface.get(), &write_to_stream, &out), "PNG");
+}
+
+DrawnPixels draw_pixels(const Scene& scene, double scale) {
+  const Surface surface = png_surface(scene, scale);
+  cairo_surface_flush(surface.get());
+  DrawnPixels out;
+  out.width = cairo_image_surface_get_width(surface.get());
+  out.height = cairo_image_surface_get_height(surface.get());
+  out.rgba.reserve(static_cast<std::size_t>(out.width) * static_cast<std::size_t>(out.height));
+  const unsigned char* line = cairo_image_surface_get_data(surface.get());
+  for (int y = 0; y < out.height; ++y, line += cairo_image_surface_get_stride(surface.get()))
+    for (int x = 0; x < out.width; ++x) {
+      std::uint32_t pixel = 0;  // 0x00RRGGBB in the machine's order
+      std::memcpy(&pixel, line + 4 * static_cast<std::ptrdiff_t>(x), sizeof pixel);
+      out.rgba.push_back(0xFF000000U | (pixel & 0xFFU) << 16U | (pixel & 0xFF00U) | (pixel >> 16U & 0xFFU));
+    }
+  return out;
 }
 
 void write_pdf(std::ostream& out, const Scene& scene) {

@@ -18,6 +18,10 @@ void write_png(std::ostream& /*out*/, const draw::Scene& /*scene*/, double /*sca
   refuse("PNG");
 }
 
+DrawnPixels draw_pixels(const draw::Scene& /*scene*/, double /*scale*/) {
+  refuse("drawn");
+}
+
 void write_pdf(std::ostream& /*out*/, const draw::Scene& /*scene*/) {
   refuse("PDF");
 }

@@ -51,12 +51,31 @@ TEST_CASE("texts that lie over each other are found, neighbours are not") {
         }).empty());
 }
 
+TEST_CASE("texts of items are seen like those at a place") {
+  CHECK(overlaps_of([](ImDrawList&) {
+          ImGui::SetCursorScreenPos(ImVec2(50, 50));
+          text_item("limit");
+          ImGui::SetCursorScreenPos(ImVec2(52, 52));
+          text_item("step");
+        }) == std::vector<std::string>{"limit over step"});
+}
+
 TEST_CASE("thousands have thin spaces, and no decimals") {
   CHECK(with_thin_spaces("13821.0 units") == "13\u2009821 units");
   CHECK(with_thin_spaces("383,007 tokens/s") == "383\u2009007 tokens/s");
   CHECK(with_thin_spaces("985.9 ms") == "985.9 ms");
   CHECK(with_thin_spaces("1,234,567") == "1\u2009234\u2009567");
   CHECK(with_thin_spaces("") == "");
+  CHECK(with_thin_spaces("peak 12345 activations, 1,152 ops (4096)") ==
+        "peak 12\u2009345 activations, 1\u2009152 ops (4\u2009096)");
+  CHECK(with_thin_spaces("-13821.5 units, 999.95 ms") == "-13\u2009821 units, 999.95 ms");
+  CHECK(with_thin_spaces(with_thin_spaces("13821 units")) == "13\u2009821 units");
+}
+
+TEST_CASE("digits of names stay as they are") {
+  for (const char* name :
+       {"0F1000", "1f1b p=1024 m=4096", "2026-11-30.json", "runs/12345/a.csv", "v1.20261130"})
+    CHECK(with_thin_spaces(name) == name);
 }
 
 }  // namespace texts_test

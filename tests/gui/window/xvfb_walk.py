@@ -170,6 +170,39 @@ def walk_through(args, display):
     state = window.end("key")
     expect("theme", state["window"]["theme"], "light")
 
+    # The search box leads to a field by its name; the field takes a number.
+    window = Window(args, display)
+    window.keys("ctrl+f")
+    window.type("microb")
+    window.keys("Return", "ctrl+a", "1", "2", "Return")
+    state = window.end("key")
+    expect("microbatches", state["config"]["values"]["microbatches"], 12)
+
+    # The same box finds ops: Enter goes to the first, F3 to the next.
+    window = Window(args, display)
+    window.keys("ctrl+p")
+    window.type("type:B stage:3")
+    window.keys("Return", "Escape", "F3")
+    state = window.end("key")
+    expect("ops found", state["search"]["count"], 8)
+    expect("op", state["selection"]["op"]["op"], "3B1")
+
+    # Export by keyboard: the sheet has the name, Enter writes. Esc closes the list of a field first.
+    picture = args.out / "walked.svg"
+    window = Window(args, display)
+    window.keys("ctrl+e", "ctrl+a")
+    window.type(str(picture))
+    state = window.state()
+    expect("preview", state["export_preview"]["problem"], "")
+    window.click(state["items"]["export/size"])
+    window.keys("Escape")
+    expect_that("the sheet stays", window.state()["export"]["dialog"])
+    window.click(state["items"]["export/path"])
+    window.keys("Return")
+    state = window.end("key")
+    expect("files written", state["export"]["written"], 1)
+    expect_that("the picture is there", picture.read_text().startswith("<?xml"))
+
     # A file named on the command line.
     state = Window(args, display, CONFIG).end("key")
     expect_that("the file is open", any(run["file"] == CONFIG for run in state["runs"]))
