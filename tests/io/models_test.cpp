@@ -58,13 +58,14 @@ TEST_CASE("models: presets of 2025 and 2026 have their checkpoints' numbers of p
     double all, half_digit;
   };
   // Cards' 10^9, half a unit of the last digit that they print; what a card counts besides is added below.
-  for (const Row& row : {Row{"gpt-oss-20b", 20.91, 0.005}, Row{"gpt-oss-120b", 116.83, 0.005},
-                         Row{"qwen3-next-80b-a3b", 80, 0.5}, Row{"qwen3.5-35b-a3b", 35, 0.5},
-                         Row{"glm-5", 744, 0.5}, Row{"deepseek-v4-flash", 284, 0.5}, Row{"kimi-k2", 1026, 0.5}, Row{"minimax-m2", 229, 0.5},
-                         Row{"gemma3-27b", 27, 0.5}, Row{"olmo3-32b", 32, 0.5}, Row{"seed-oss-36b", 36, 0.5},
-                         Row{"ernie-4.5-300b-a47b", 299.5, 0.5}, Row{"hunyuan-a13b", 80, 0.5},
-                         Row{"nemotron-3-nano-30b-a3b", 31.6, 0.05}, Row{"llama4-maverick", 400.7, 0.05},
-                         Row{"llama4-scout", 107.8, 0.05}, Row{"deepseek-v3.2", 671.9, 0.05}}) {
+  for (const Row& row :
+       {Row{"gpt-oss-20b", 20.91, 0.005}, Row{"gpt-oss-120b", 116.83, 0.005},
+        Row{"qwen3-next-80b-a3b", 80, 0.5}, Row{"qwen3.5-35b-a3b", 35, 0.5}, Row{"glm-5", 744, 0.5},
+        Row{"deepseek-v4-flash", 284, 0.5}, Row{"kimi-k2", 1026, 0.5}, Row{"minimax-m2", 229, 0.5},
+        Row{"gemma3-27b", 27, 0.5}, Row{"olmo3-32b", 32, 0.5}, Row{"seed-oss-36b", 36, 0.5},
+        Row{"ernie-4.5-300b-a47b", 299.5, 0.5}, Row{"hunyuan-a13b", 80, 0.5},
+        Row{"nemotron-3-nano-30b-a3b", 31.6, 0.05}, Row{"llama4-maverick", 400.7, 0.05},
+        Row{"llama4-scout", 107.8, 0.05}, Row{"deepseek-v3.2", 671.9, 0.05}}) {
     INFO(row.name);
     CHECK(billions(model::parameters_of(find_model(row.name, {}))) == Approx(row.all).margin(row.half_digit));
   }

@@ -194,8 +194,7 @@ TEST_CASE("model parts: attention over compressed entries") {
   // An indexer that picks 4 of the entries by 2 heads of 8, with entries of its own.
   layer.compressed_attention->indexer = Indexer{2, 8, 4};
   const std::int64_t indexer = 24 * 2 * 8 + h * 2 + h * 2 * 2 * 8;
-  CHECK(weights(layer) ==
-        products + entries + indexer + 24 + 16 + 8 + h + 4 * 2 * 16 + 16 + 4 * 2 * 8 + 8);
+  CHECK(weights(layer) == products + entries + indexer + 24 + 16 + 8 + h + 4 * 2 * 16 + 16 + 4 * 2 * 8 + 8);
   const double picked = pair * (4.0 * 16 - 4.0 * 4 / 2) / 16;
   const double scores = 3 * 2.0 * 2 * 8 * 16 / 2;
   CHECK(flops(layer, 64) ==
