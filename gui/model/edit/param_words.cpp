@@ -9,10 +9,10 @@
 #include <optional>
 #include <sstream>
 
-#include "gui/model/session/command.hpp"
-#include "sim/base/number_text.hpp"
 #include "gui/model/edit/config_model.hpp"
+#include "gui/model/session/command.hpp"
 #include "schedules/generator.hpp"
+#include "sim/base/number_text.hpp"
 #include "sim/base/text_tools.hpp"
 #include "sim/io/config/effective_config.hpp"
 #include "sim/io/json/text_writer.hpp"
