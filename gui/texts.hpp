@@ -27,6 +27,10 @@ void text_item(std::string_view text);
 /// The heads of the table that was begun: the names of its columns.
 void table_heads();
 
+/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; all of it where it fits. Its numbers are as people
+/// read them.
+[[nodiscard]] std::string fitted(std::string_view text, float width);
+
 /// Notes the place of the text that was drawn last as an item.
 void note_text(std::string_view text);
 /// Notes the place of a text of this size in the window in progress; `at` is its upper left corner.

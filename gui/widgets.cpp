@@ -83,6 +83,10 @@ bool primary_button(Ui& ui, std::string_view id, const char* label, std::string_
   return pressed;
 }
 
+void begin_field_anew() {
+  release_keyboard();
+}
+
 bool escape_pressed(const Ui& ui) {
   return ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)) && !ui.popup_was_open;
 }
@@ -271,33 +275,6 @@ bool typed_field(const Ui& ui, const char* label, std::string& text, const Field
 }
 
 }  // namespace
-
-std::string fitted(std::string_view plain, float width) {
-  const std::string text = with_thin_spaces(plain);
-  constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
-  const auto width_of = [](std::string_view part) {
-    return ImGui::CalcTextSize(part.data(), part.data() + part.size()).x;
-  };
-  if (width_of(text) <= width) return text;
-  const auto cut = [&](std::size_t kept) {
-    std::size_t front = (kept + 1) / 2;
-    std::size_t back = text.size() - kept / 2;
-    // Between characters only.
-    while (front > 0 && (static_cast<unsigned char>(text[front]) & 0xC0U) == 0x80) --front;
-    while (back < text.size() && (static_cast<unsigned char>(text[back]) & 0xC0U) == 0x80) ++back;
-    return text.substr(0, front).append(kEllipsis).append(text, back);
-  };
-  std::size_t least = 0;
-  std::size_t most = std::min<std::size_t>(text.size() - 1, 512);
-  while (least < most) {
-    const std::size_t middle = (least + most + 1) / 2;
-    if (width_of(cut(middle)) <= width)
-      least = middle;
-    else
-      most = middle - 1;
-  }
-  return cut(least);
-}
 
 bool value_field(Ui& ui, std::string_view id, std::string& text, const FieldLook& look,
                  std::string_view help) {

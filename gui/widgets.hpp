@@ -40,6 +40,8 @@ bool menu_item(Ui& ui, std::string_view id, const char* label, const char* keys,
 /// A menu's title. Where it returns true, the entries follow, and then ImGui::EndMenu().
 bool begin_menu(Ui& ui, std::string_view id, const char* title);
 bool selectable(Ui& ui, std::string_view id, const char* label, bool selected, bool whole_row = false);
+/// Takes the keyboard from the field that has it, so that it takes another text once it gets the keyboard again.
+void begin_field_anew();
 /// True if Esc was pressed and no list of a field was open that it closes.
 [[nodiscard]] bool escape_pressed(const Ui& ui);
 /// True when Enter was pressed or the field left with another text.
@@ -72,9 +74,6 @@ CountChange count_field(Ui& ui, std::string_view id, std::string& text, const Fi
 bool number_field(Ui& ui, std::string_view id, int& value, int least, int most, std::string_view help = {});
 /// A quiet sign without a frame, for the inside of fields: it shows itself while `shown`, and is there for scripts always.
 bool sign_button(Ui& ui, std::string_view id, Icon icon, float width, bool shown, std::string_view help = {});
-/// The beginning and the end of a text with an ellipsis between them, as wide as `width` allows; all of it where it fits. Its numbers are as people
-/// read them.
-[[nodiscard]] std::string fitted(std::string_view text, float width);
 /// A line with a knob, as wide as the next item would be, 0 at its left end and 1 at its right; true when the share changed.
 bool knob(Ui& ui, std::string_view id, double& share, std::string_view help = {});
 bool slider(Ui& ui, std::string_view id, double& value, double least, double most, const char* format,

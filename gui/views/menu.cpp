@@ -12,7 +12,6 @@
 #include "gui/model/panels/search.hpp"
 #include "gui/model/session/command.hpp"
 #include "gui/model/session/palette.hpp"
-#include "gui/platform/tab_order.hpp"
 #include "gui/widgets.hpp"
 
 namespace pipeloom::gui {
@@ -106,7 +105,7 @@ void enter(Ui& ui, PaletteModel& box, SearchModel& search) {
 /// The field for everything, and its number of ops found.
 void draw_field(Ui& ui, PaletteModel& box, SearchModel& search) {
   // A field that has the keyboard takes no other text.
-  if (ui.session.focus_request == "palette" && box.has_keyboard) release_keyboard();
+  if (ui.session.focus_request == "palette" && box.has_keyboard) begin_field_anew();
   if (ui.session.focus_request == "search" || ui.session.focus_request == "palette") {
     ImGui::SetKeyboardFocusHere();
     ui.session.focus_request.clear();

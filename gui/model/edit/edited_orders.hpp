@@ -15,6 +15,7 @@
 #include "gui/model/run/build_run.hpp"
 #include "gui/model/session/session.hpp"
 #include "sim/io/config/config.hpp"
+#include "sim/io/json/file.hpp"
 
 namespace pipeloom::gui {
 
@@ -78,5 +79,9 @@ class EditedOrders {
  private:
   std::vector<EditWork> all_;  // the latest last
 };
+
+/// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, a file that is there and may not be
+/// replaced, a schedule that PyTorch has no text for, and if another schedule is read back; SystemError if the disk refuses.
+void save_schedule(const Schedule& schedule, const std::string& path, io::Overwrite overwrite);
 
 }  // namespace pipeloom::gui

@@ -198,8 +198,4 @@ class ScheduleEditor : public Part, public Undoable {
 [[nodiscard]] EditOutcome evaluate_edit(const QueueSnapshot& queues, const io::Config& config,
                                         const std::string& title, const RunModel& before);
 
-/// Writes a schedule as `.json` or PyTorch's `.csv` and reads it back. Throws InputError for other names, a file that is there and may not be
-/// replaced, a schedule that PyTorch has no text for, and if another schedule is read back; SystemError if the disk refuses.
-void save_schedule(const Schedule& schedule, const std::string& path, io::Overwrite overwrite);
-
 }  // namespace pipeloom::gui
