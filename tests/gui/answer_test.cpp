@@ -155,6 +155,12 @@ TEST_CASE("what would need more memory is said where nothing that fits is faster
   CHECK(outlook.text == "Nothing that fits is faster. large would need 3.0 GB more.");
 }
 
+TEST_CASE("a step that is shorter by less than is worth a suggestion is not called slower") {
+  const Outlook outlook = outlook_of(std::vector{row("now", 10000, 4, 2), row("little", 9999, 4, 2)}, "now");
+  CHECK_FALSE(outlook.better);
+  CHECK(outlook.text == "Nothing that fits is faster by 0.5 % or more.");
+}
+
 TEST_CASE("without a limit the price in memory is said") {
   const std::vector<ScheduleRow> rows = {row("now", 100, 4), row("large", 50, 9)};
   CHECK(outlook_of(rows, "now").text == "large takes 50.0 % less time, holding 9 instead of 4");

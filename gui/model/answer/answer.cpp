@@ -154,13 +154,15 @@ bool has_numbers(const ScheduleRow& row) {
   return row.refusal.empty() && !row.stale && row.step_time > 0;
 }
 
-const ScheduleRow* fastest(std::span<const ScheduleRow> rows, const ScheduleRow& now, bool fitting) {
+/// The fastest of the rows that fit, or of the others, that saves this part of the step at least; null if there is none.
+const ScheduleRow* fastest(std::span<const ScheduleRow> rows, const ScheduleRow& now, bool fitting,
+                           double saving = kWorthShowing) {
   const ScheduleRow* best = nullptr;
   for (const ScheduleRow& row : rows) {
     const bool same_meaning = row.updates == 1 || now.updates > 1;
     if (!has_numbers(row) || row.found || !same_meaning || row.fits() != fitting || row.name == now.name)
       continue;
-    if (step_of(row) > step_of(now) * (1 - kWorthShowing)) continue;
+    if (step_of(row) >= step_of(now) || step_of(row) > step_of(now) * (1 - saving)) continue;
     const auto key = [](const ScheduleRow& each) { return std::pair(step_of(each), each.held); };
     if (best == nullptr || key(row) < key(*best)) best = &row;
   }
@@ -276,7 +278,10 @@ Outlook outlook_of(std::span<const ScheduleRow> rows, std::string_view now) {
             fmt::format("{} {}takes {} less time{}", better->name, limited ? "fits and " : "",
                         percent_text(saves), limited ? "" : memory_price(*better, *found))};
   }
-  Outlook out{std::nullopt, limited ? "Nothing that fits is faster." : "No other schedule is faster."};
+  const bool by_little = fastest(rows, *found, true, 0) != nullptr;
+  Outlook out{std::nullopt,
+              fmt::format("{} is faster{}.", limited ? "Nothing that fits" : "No other schedule",
+                          by_little ? " by " + percent_text(kWorthShowing) + " or more" : "")};
   if (const ScheduleRow* larger = fastest(rows, *found, false)) out.text += " " + missing_text(*larger);
   return out;
 }
