@@ -39,7 +39,8 @@ def test_a_large_run_is_a_picture_that_does_not_grow() -> None:
 def test_view_is_offline(run: pl.Run) -> None:
     page = run.page()
     assert "<script" in page
-    assert not re.search(r"""(?:src|href)=["']https?:""", page)
+    # Nothing is loaded: addresses elsewhere are anchors, which wait for a click.
+    assert set(re.findall(r"""<(\w+)[^<>]*\s(?:src|href)=["']https?:""", page)) <= {"a"}
     shown = run.view(height=300).data
     assert "srcdoc=" in shown and "height:300px" in shown
     inside = html.unescape(re.search('srcdoc="([^"]*)"', shown)[1])  # type: ignore[index]
