@@ -85,7 +85,7 @@ void table_heads() {
 }
 
 std::string fitted(std::string_view plain, float width) {
-  const std::string text = with_thin_spaces(plain);
+  std::string text = with_thin_spaces(plain);
   constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
   const auto width_of = [](std::string_view part) {
     return ImGui::CalcTextSize(part.data(), part.data() + part.size()).x;

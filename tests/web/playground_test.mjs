@@ -190,7 +190,9 @@ try {
   await page.open(`${server.origin}/#u=absent.json`);
   await page.until("document.getElementById('sentence')?.hidden === false", 'a sentence for an absent file');
   check((await text('sentence')).includes("there is no file 'absent.json' beside this page"), await text('sentence'));
-  page.console.length = 0;  // the browser says itself that the file is not there
+  // The browser says itself that the file is not there, a moment later.
+  for (let turns = 0; turns < 100 && page.console.length === 0; ++turns) await pause(50);
+  check(page.console.splice(0).join().includes('404'), 'the browser says that a file is absent');
 
   // A name with markup in a picture that is drawn: a title that the core writes into SVG.
   const foreign = page.requests.filter((url) => !url.startsWith(server.origin) && !/^(blob|data|about|chrome):/.test(url));
