@@ -167,7 +167,8 @@ void draw_small_picture(Ui& ui, const ExportPreview& preview, ImVec2 at, ImVec2 
   const ImVec2 from(std::floor(at.x + (room.x - size.x) / 2), std::floor(at.y + (room.y - size.y) / 2));
   const ImVec2 to(from.x + size.x, from.y + size.y);
   ImDrawList& draw = *ImGui::GetWindowDrawList();
-  const auto image = reinterpret_cast<ImTextureID>(texture.id);  // NOLINT(performance-no-int-to-ptr): its type
+  const auto image =
+      reinterpret_cast<ImTextureID>(texture.id);  // NOLINT(performance-no-int-to-ptr): its type
   draw.AddImage(image, from, to);
   draw.AddRect(from, to, ui.skin.line);
   ui.items.add("export/preview", {from.x, from.y, to.x, to.y});

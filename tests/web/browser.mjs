@@ -49,7 +49,7 @@ export class Page {
     }
     if (method === 'Runtime.consoleAPICalled') this.console.push(params.args.map((one) => one.value ?? one.description).join(' '));
     if (method === 'Runtime.exceptionThrown') this.console.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
-    if (method === 'Log.entryAdded') this.console.push(`${params.entry.source}: ${params.entry.text}`);
+    if (method === 'Log.entryAdded') this.console.push(`${params.entry.source}: ${params.entry.text} ${params.entry.url ?? ''}`);
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
     return undefined;
   }
