@@ -198,7 +198,8 @@ try {
   const foreign = page.requests.filter((url) => !url.startsWith(server.origin) && !/^(blob|data|about|chrome):/.test(url));
   check(foreign.length === 0, `requests to ${foreign.join(', ')}`);
 
-  // Themes and a phone.
+  // Themes and a phone. A page that is open reads its link again when the theme changes.
+  await page.open('about:blank');
   await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
   await page.open(await linkOf({ schedule: 'zbv', ranks: 8, microbatches: 24, memory: { limit_bytes: 40 } }));
   await headline('zbv: step');
