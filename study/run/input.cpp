@@ -178,7 +178,7 @@ Input read_input(const Request& given) {
   input.config = io::read_run_config(document.root(), input.schedule ? io::Needs::CostsOnly : io::Needs::Run);
   if (!input.schedule) input.given = std::make_shared<const io::Value>(document.root());
   if (holds_two(given))
-    input.warnings.push_back("the link holds two runs: this is the first; `pipeloom compare` takes both");
+    input.warnings.emplace_back("the link holds two runs: this is the first; `pipeloom compare` takes both");
   return input;
 }
 
