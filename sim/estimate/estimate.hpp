@@ -11,7 +11,7 @@
 //                describes.
 //   bytes        weights, gradients, optimizer states by shards; tensors that layers keep until I or W; the rest as <sim/estimate/bytes.cpp> says.
 //   step's end   the gradients' reduction over the replicas and the optimizer on the rank that takes longest, one after the other.
-//   messages     2 bytes x tokens x hidden / tensor ranks between stages.
+//   messages     2 bytes x tokens x hidden x streams / tensor ranks between stages.
 //   copies       the bytes that a forward holds, over the link between a device and its host.
 // Sources: Korthikanti et al. (arXiv 2205.05198), Megatron-LM's theoretical memory report, and fits that docs/accuracy.md names row by row.
 

@@ -381,6 +381,15 @@ TEST_CASE("estimate: costs.order says which groups are within a node") {
             .find("must divide tp x cp, 2") != std::string::npos);
 }
 
+TEST_CASE("estimate: stages send all streams of hyper-connections") {
+  const EstimatedRun run = estimated(
+      R"({"schedule": "1f1b", "ranks": 4, "microbatches": 8, "costs": {"model": "deepseek-v4-flash", )"
+      R"("hardware": "h200", "seq": 4096, "dp": 8, "ep": 8}})");
+  // 4 streams of 4,096 tokens x 4,096 channels in 16 bits.
+  for (const study::RankBytes& rank : run.ranks)
+    CHECK(rank.categories.of(estimate::Category::Buffers) == 4 * 4096 * 4096 * 2);
+}
+
 TEST_CASE(
     "estimate: four messages in one group of Megatron-LM take a rank three quarters of their time alone") {
   const auto rank_time = [](const EstimatedRun& run) { return run.costs().config.costs.transfer.rank_time; };
