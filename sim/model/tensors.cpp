@@ -501,18 +501,4 @@ double stand_in_bytes(const Model& model, std::string_view letters, const Split&
   return bytes;
 }
 
-double korthikanti_bytes(const Model& model, const Layer& layer, const Split& split,
-                         Recomputation recomputation) {
-  const Shares shares = shares_of(layer, split);
-  const auto states = static_cast<double>(shares.tokens * model.hidden_of(layer));  // s b h
-  const auto t = static_cast<double>(shares.tensor);
-  const auto sequence = static_cast<double>(shares.sequence);
-  if (recomputation == Recomputation::Full) return 2 * states / sequence;
-  const double scores = recomputation == Recomputation::Selective || !layer.attention
-                            ? 0
-                            : 5.0 * static_cast<double>(shares.tokens) * static_cast<double>(split.sequence) *
-                                  static_cast<double>(layer.attention->heads);
-  return states * (10 / sequence + 24 / t) + scores / t;
-}
-
 }  // namespace pipeloom::model

@@ -35,9 +35,4 @@ struct KeptTensor {
 /// fp32 elsewhere, and keeps.
 [[nodiscard]] double stand_in_bytes(const Model& model, std::string_view letters, const Split& split);
 
-/// Bytes of a layer's activations by Korthikanti et al. (arXiv 2205.05198, Table 2): no flash attention, dropout, f = 4h. A reference for tests and
-/// for models of that time.
-[[nodiscard]] double korthikanti_bytes(const Model& model, const Layer& layer, const Split& split,
-                                       Recomputation recomputation);
-
 }  // namespace pipeloom::model

@@ -1,5 +1,6 @@
 // What a microbatch leaves in memory.
 
+#include "sim/model/shares.hpp"
 #include "sim/model/tensors.hpp"
 #include "sim/model_shapes.hpp"
 #include "support/catch.hpp"
@@ -8,6 +9,21 @@ namespace pipeloom::model::model_tensors_test {
 namespace {
 
 using namespace shapes;
+
+/// Bytes of a layer's activations by Korthikanti et al. (arXiv 2205.05198, Table 2): no flash attention, dropout, f = 4h.
+double korthikanti_bytes(const Model& model, const Layer& layer, const Split& split,
+                         Recomputation recomputation) {
+  const Shares shares = shares_of(layer, split);
+  const auto states = static_cast<double>(shares.tokens * model.hidden_of(layer));  // s b h
+  const auto t = static_cast<double>(shares.tensor);
+  const auto sequence = static_cast<double>(shares.sequence);
+  if (recomputation == Recomputation::Full) return 2 * states / sequence;
+  const double scores = recomputation == Recomputation::Selective || !layer.attention
+                            ? 0
+                            : 5.0 * static_cast<double>(shares.tokens) * static_cast<double>(split.sequence) *
+                                  static_cast<double>(layer.attention->heads);
+  return states * (10 / sequence + 24 / t) + scores / t;
+}
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
